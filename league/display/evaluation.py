@@ -219,10 +219,10 @@ def diagnosis_section(found: Diagnosis) -> Section:
     by_act = {name: (count_cell(number), number_cell(lost)) for name, (number, lost) in found.by_act.items()}
     tables = [
         _table("in all", ("value",), [(name, (cell,)) for name, cell in _diagnosis_totals(found).items()]),
-        _table("by act", ("said", "regret of each"), by_act.items()),
+        _table("by act", ("decisions", "regret of each"), by_act.items()),
     ]
     if found.demanded:
-        offers = {f"own turn {turn + 1}": (count_cell(of.n), Figure(of)) for turn, of in found.demanded if of.n}
+        offers = {f"decision {turn + 1}": (count_cell(of.n), Figure(of)) for turn, of in found.demanded if of.n}
         tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(tables))
 

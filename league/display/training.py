@@ -62,7 +62,7 @@ class TrainWatcher:
         prose(
             self._console,
             f"{verb}: {config.training.algo} against {config.env.partner} on {training.source.label}, "
-            f"{config.training.num_train_steps:,} own decisions, hints {describe_hints(config.hints)}"
+            f"{config.training.num_train_steps:,} decisions, hints {describe_hints(config.hints)}"
             f"{_dial(training)}{_start(training)}",
         )
         if (coming := closing_hints(training)) is not None:

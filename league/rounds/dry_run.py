@@ -54,7 +54,7 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(line for task in first.training for line in _learner_lines(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
-        f"{cost.decisions:,} own decisions, {cost.snapshots} snapshots"
+        f"{cost.decisions:,} decisions, {cost.snapshots} snapshots"
         + (f", {cost.oracles} best responses to learners" if cost.oracles else ""),
         *cost_lines(cost.seconds, cost.queries),
     ]

@@ -109,16 +109,14 @@ class LearnerConfig(Hyperparameters):
     )
     role: LearnerRole = "main"
     exploits: str | None = optional(None, description="the main that a main exploiter is for; left out: all mains")
-    decisions: int = Field(default=50_000, ge=1, le=10**9, description="own decisions per round")
+    decisions: int = Field(default=50_000, ge=1, le=10**9, description="decisions per round")
     snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
     # Distance of its payoffs against the fixed members from those of any mixture of the snapshots, per cell.
     novelty: float = optional(0.0, ge=0, le=10, description="points of ten; 0: no requirement")
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
     keeps_first: bool = optional(False, description="the first weights join the league as a snapshot")
-    reservoir: int = optional(
-        0, ge=0, le=10_000_000, description="own decisions stored to learn the average policy (NFSP)"
-    )
+    reservoir: int = optional(0, ge=0, le=10_000_000, description="decisions stored to learn the average policy (NFSP)")
     anticipation: float = optional(
         0.1, ge=0, le=1, description="share of self-play that is not against the average policy"
     )

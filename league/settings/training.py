@@ -127,7 +127,7 @@ class Hyperparameters(Section):
         return self.belief > 0 or self.critic == "both"
 
     def learner(self, total_decisions: int) -> LearnerSettings:
-        """The settings of a learner that makes ``total_decisions`` own decisions in all."""
+        """The settings of a learner that makes ``total_decisions`` decisions in all."""
         shared = {field.name for field in fields(_LEARNER)} & type(self).model_fields.keys()
         return LearnerSettings(**{name: getattr(self, name) for name in shared}, total_decisions=total_decisions)
 
@@ -163,7 +163,7 @@ class Hyperparameters(Section):
     def practice(
         self, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
     ) -> Practice:
-        """The practice of one update: at least ``rollout`` own decisions per env.
+        """The practice of one update: at least ``rollout`` decisions per env.
 
         ``unreached``: the share of an update's games, 0..1, in which the opponent may be unreachable.
         """
@@ -208,7 +208,7 @@ class HintsConfig(Section):
 
     mode: HintMode = "none"
     expert: Occupant = Field(default="expert", description="the occupant that gives hints of mode expert")
-    cadence_k: int = Field(default=1, ge=1, le=100, description="own decisions from one hint to the next")
+    cadence_k: int = Field(default=1, ge=1, le=100, description="decisions from one hint to the next")
     dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
     provider: Provider = "auto"
     models: HintModels = Field(default_factory=HintModels)
@@ -253,7 +253,7 @@ class TrainingConfig(Hyperparameters):
     """
 
     algo: Literal["ppo", "reinforce", "bc"] = "ppo"  # type: ignore[assignment]  # bc is not for leagues
-    num_train_steps: int = Field(default=500_000, ge=1, description="own decisions")
+    num_train_steps: int = Field(default=500_000, ge=1, description="decisions")
     exact_reply: float = optional(
         0.0, ge=0, le=1000, description="weight of each act's exact regret against enumerable partners"
     )
@@ -270,7 +270,7 @@ class TrainLoggingConfig(LoggingConfig):
 
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
-    save_every: int = Field(default=100_000, ge=1, description="own decisions between checkpoints")
+    save_every: int = Field(default=100_000, ge=1, description="decisions between checkpoints")
     expert: PathText | None = Field(
         default=None, description="file that bc writes the supervised expert to, a .json; left out: in the user's cache"
     )

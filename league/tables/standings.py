@@ -191,7 +191,7 @@ def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: 
         why = f"no learner has played {YARDSTICK} yet, the opponent of the curves" if learners else "no learners"
         return Section("learning", "Learning curves", (f"None: {why}.",))
     note = (
-        f"Points of ten against {YARDSTICK}, mean of both seats, over own decisions so far, with the learner as it was "
+        f"Points of ten against {YARDSTICK}, mean of both seats, over its decisions so far, with the learner as it was "
         f"when a round began; bands are {confidence:.0%} intervals over scenarios. A line that starts again shows a "
         f"learner that was restarted."
     )

@@ -446,7 +446,7 @@ def plan_of(config: TrainConfig) -> list[str]:
     training = begin(config)
     settings, steps = config.training, config.training.num_train_steps
     return [
-        f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} own decisions",
+        f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} decisions",
         *describe_practice_device(settings, [training.partner], config.env),
         *cost_lines(seconds_of(_free(config, training)), list(_queries(training))),
     ]

@@ -281,7 +281,7 @@ def describe_member(member: Member, state: LearnerState | None) -> str:
     if member.parent is not None:
         return f"{member.origin} after round {member.born}"
     if state is not None:
-        return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} own decisions so far"
+        return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} decisions so far"
     return member.spec or ""
 
 

@@ -131,7 +131,7 @@ def test_probe_and_diagnosis_are_optional():
 def test_dry_run_writes_nothing(call, here):
     settings = TRAINING if call is train else SMALL
     plan = call(settings=settings, dry_run=True)
-    assert isinstance(plan, DryRun) and "own decisions" in plan.text and not (here / "runs").exists()
+    assert isinstance(plan, DryRun) and "decisions" in plan.text and not (here / "runs").exists()
 
 
 def test_benchmark_appends_its_row(here):

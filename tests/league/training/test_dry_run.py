@@ -48,7 +48,7 @@ def test_dry_run_without_queries(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert dond("train", "--algo", "reinforce", "--dry-run", overrides=SMALL) == 0
     said = capsys.readouterr().out
-    assert "quer" not in said and "400 own decisions" in said and not list(tmp_path.iterdir())
+    assert "quer" not in said and "400 decisions" in said and not list(tmp_path.iterdir())
 
 
 def test_hint_queries_follow_cadence():
