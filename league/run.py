@@ -469,6 +469,7 @@ def check_pair(
     """
     from league.evaluation.evaluate import HELDOUT
     from partners.equilibrium import check_game
+    from partners.llm.partner import LLMPartner
     from partners.provenance import NO_PAST, UNKNOWN_PAST, ancestry, confirm_opponents_unseen, identity, label
 
     if sample is not None:
@@ -484,8 +485,11 @@ def check_pair(
     source = open_source(scenarios, split=split or HELDOUT.get(scenarios), data_dir=folder)
     member = expand_run_name(member) if isinstance(member, str) else member
     against = expand_run_name(against) if isinstance(against, str) else against
-    player = seat_occupant(member)
-    check_game([player, seat_occupant(against)], rules, source)
+    player, partner = seat_occupant(member), seat_occupant(against)
+    for each in (player, partner):
+        if isinstance(each, LLMPartner):
+            each.check_key()
+    check_game([player, partner], rules, source)
     if isinstance(against, str | Mapping):
         if isinstance(member, str | Mapping):
             past, tested = ancestry(member), label(identity(member))

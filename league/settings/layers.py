@@ -204,8 +204,9 @@ def file_layer(path: str) -> Layer:
     except (OSError, ValueError) as error:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         if isinstance(error, FileNotFoundError):
-            shipped = (preset.name for preset in presets_folder().glob("*.yaml"))
-            text = f"no such file{suggest(FilePath(path).name, shipped)}"
+            folders = (FilePath(path).parent, presets_folder())
+            near = sorted({found.name for folder in folders for found in folder.glob("*.yaml")})
+            text = f"no such file{suggest(FilePath(path).name, near)}"
         elif isinstance(error, IsADirectoryError):
             text = "a folder; name a YAML file in it"
         start = Place(0, 0, path)

@@ -32,7 +32,7 @@ from league.settings.layers import (
     write_yaml,
 )
 from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
-from league.settings.rosters import LISTS, ZOO, expand_rosters, find_duplicates, refused_by_roster
+from league.settings.rosters import LISTS, NAMES, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
     UNBOUND,
     BackendConfig,
@@ -346,7 +346,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{suggest_key(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
-    choices = _choices(field) if field else []
+    choices = list(NAMES) if path in ((each,) for each in LISTS) else _choices(field) if field else []
     return (
         path,
         f"must be {describe_allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}",
@@ -378,7 +378,7 @@ def suggest_key(path: Path, model: type[BaseModel]) -> str:
     for section, field in model.model_fields.items():
         if isinstance(field.annotation, type(BaseModel)) and name in fields_at((section,), model):
             return f" (did you mean '{section}.{name}'?)"
-    return f" (did you mean {name!r}, outside of all sections?)" if name in model.model_fields else ""
+    return f" (did you mean {name!r}, a key of the top level?)" if name in model.model_fields else ""
 
 
 def fields_at(path: Path, model: Any) -> dict[str, FieldInfo]:

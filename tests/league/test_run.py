@@ -20,6 +20,7 @@ from league.run import DryRun, check_benchmark, check_pair
 from league.settings.read import ConfigError
 from league.tasks.devices import DeviceError
 from partners.learning.first_weights import FirstWeightsError
+from partners.llm.client import SetupError
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import ProvenanceError, identity
@@ -118,6 +119,13 @@ def test_partner_objects_are_named():
     }
     for name, pair in named.items():
         assert pair.evaluation.member == name and f"<td>{escape(name)}</td>" in pair._repr_html_()
+
+
+def test_pair_without_a_key_is_refused_before_the_first_game(monkeypatch):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    for pair in (("llm(provider=groq)", "tough"), ("tough", "llm(provider=groq)")):
+        with pytest.raises(SetupError, match="GROQ_API_KEY"):
+            check_pair(*pair)
 
 
 def test_probe_and_diagnosis_are_optional():
