@@ -96,9 +96,9 @@ def command(config_path: Path, overrides: tuple[str, ...], results: Path | None)
     folder = Path(config.output_dir).expanduser()
     path, stored = results or folder / RESULTS, folder / PARTS
     for turns in config.turns:
-        if all(row["turns"] != turns for row in read_rows(path)):
+        if all(row["turns"] != turns for row in read_json_lines(path)):
             append_rows(path, solve_turns(turns, chances, config.seed, stored))
-    show_sections(restricted_section(read_rows(path)))
+    show_sections(restricted_section(read_json_lines(path)))
 
 
 def solve_turns(turns: int, chances: Sequence[float], seed: int, stored: Path) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def solve_turns(turns: int, chances: Sequence[float], seed: int, stored: Path) -
     partners, parts = [seat_occupant(name) for name in members], []
     for pool in ordered_pools(game.labels, None if game.every_order else seed):
         key = {"turns": turns, "chances": chances, "seed": seed, "members": members, "pool": pool.counts.tolist()}
-        part = next((row for row in read_rows(stored) if key.items() <= row.items()), None)
+        part = next((row for row in read_json_lines(stored) if key.items() <= row.items()), None)
         if part is None:
             began = time.process_time()
             rows = solve_pool(pool, turns, game, partners, chances)
@@ -198,7 +198,7 @@ def _interval(bounds: Sequence[float], digits: int) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of JSON lines; none if there is no file."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return [json.loads(line) for line in lines if line]

@@ -1,4 +1,4 @@
-"""Write the figure of README.md and the generated blocks of README.md and docs/RESULTS.md, from docs/results.
+"""Write the figure of README.md and the generated blocks of README.md and pages of docs, from docs/results.
 
 A block of a page is the text between its two marks; nothing else is changed.
 
@@ -22,6 +22,7 @@ from experiments.results.tables import SHORT, TABLES, block
 from league.cli.shell import Command, print_line, run
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
+WITH_BLOCKS = (*PAGES, ROOT / "docs" / "EQUILIBRIA.md")
 DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
@@ -50,7 +51,7 @@ def is_current(path: Path, text: str) -> bool:
 @click.option("--check", is_flag=True, help="change nothing, only compare the pages with the files")
 def command(check: bool) -> None:
     """Write the pages and the drawing, or compare them with the files."""
-    texts = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in PAGES}
+    texts = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in WITH_BLOCKS}
     for path, text in {**texts, DRAWING: headline_figure()}.items():
         if is_current(path, text):
             continue

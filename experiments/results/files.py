@@ -36,6 +36,7 @@ MADE_BY = {
         name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name} (at commit 1f965d66)"
         for name, config in EXPLOITED.items()
     },
+    "restricted.jsonl": "dond experiment restricted --results docs/results/restricted.jsonl",
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
         "--results docs/results/exploiters.jsonl"

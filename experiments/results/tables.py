@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.hint_tables import hint_section
 from experiments.kit import table_section
+from experiments.restricted import read_json_lines, restricted_section
 from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.headline import headline_table, short_table
 from experiments.results.rows import estimate, format_rate, read_boards, read_hints, share
@@ -97,6 +98,9 @@ TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
     "hints": _block("hints.jsonl", hint_section, read_hints),
     "people": _block("people.json", people_section),
     "language_model": _of_folder("language_model.json", games_section),
+    "restricted": _of_folder(
+        "restricted.jsonl", lambda folder: restricted_section(read_json_lines(folder / "restricted.jsonl"))
+    ),
 }
 SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
 # Other files that a block needs.

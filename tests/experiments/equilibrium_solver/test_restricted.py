@@ -23,7 +23,7 @@ from experiments.equilibrium_solver.restricted import (
     with_labels,
 )
 from experiments.equilibrium_solver.tree import Tree
-from experiments.restricted import GAMES, append_rows, memoryless_members, read_rows, solve_pool, solve_turns
+from experiments.restricted import GAMES, append_rows, memoryless_members, read_json_lines, solve_pool, solve_turns
 from partners.mixture import Mixture
 from tests.experiments.equilibrium_solver.perfect_recall import anything
 
@@ -116,4 +116,4 @@ def test_finished_pools_are_not_solved_again(tmp_path):
     (made,) = solve_turns(10, [0.0], 3, stored)
     assert made["itself"] == [8.0, 16.0] and made["nash_conv"] == [4.0, 6.0]
     assert (made["pools"], made["members"], made["p"], made["seconds"], made["commit"]) == (8, 14, 0.0, 72.0, "a")
-    assert len(read_rows(stored)) == 8
+    assert len(read_json_lines(stored)) == 8
