@@ -346,7 +346,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{suggest_key(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
-    choices = list(NAMES) if path in ((each,) for each in LISTS) else _choices(field) if field else []
+    choices = list(NAMES) if len(path) == 1 and key in LISTS else _choices(field) if field else []
     return (
         path,
         f"must be {describe_allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}",
