@@ -33,7 +33,7 @@ ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH)
 SHORT_COLUMNS = ("points of ten", "of response", "as seat_0", "as seat_1", "deals", ANSWERED_HEADING, "failed matches")
-SHORT_ROWS = 20  # of the ladder that a league ends with
+SHORT_ROWS = 15  # of the ladder that a league ends with
 RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
     "take": ("take", "points"),
     "give": ("give", "points"),

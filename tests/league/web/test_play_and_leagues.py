@@ -50,6 +50,7 @@ from league.web.bargaining_table import (
     headline,
     initial_split,
     main_act,
+    turn_form,
     view_before_turn,
 )
 from league.web.frame import one_sentence, render
@@ -126,6 +127,16 @@ def test_split_headline_and_main_act():
     assert len({headline(view) for view in (OPENING, OFFERED, back, everything)}) == 4
     cases = ((OPENING, (1, 2, 2)), (OFFERED, (0, 2, 2)), (OFFERED, (0, 1, 0)), (everything, (0, 0, 0)))
     assert [main_act(*case) for case in cases] == [Act.PROPOSE, Act.PROPOSE, Act.AGREE, Act.PROPOSE]
+
+
+def test_table_says_whose_split_it_shows():
+    theirs, mine, opening = (
+        turn_form(view, split, "/act", {})
+        for view, split in ((OFFERED, (0, 1, 0)), (OFFERED, (0, 2, 0)), (OPENING, (1, 0, 0)))
+    )
+    assert "Their offer</em>" in theirs and re.search(r'data-lay="0,1,0" hidden', theirs)
+    assert "Your draft</em>" in mine and re.search(r'data-lay="0,1,0">', mine)
+    assert "Your draft</em>" in opening and "data-lay" not in opening
 
 
 def test_view_before_turn_hides_partner_values():
@@ -505,6 +516,7 @@ def test_match_equals_single_games():
     assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
     assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
     assert match.both[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
+    assert match.ahead.mean == pytest.approx(match.both[0].points.mean - match.both[1].points.mean)
     deals = (opened.sum(axis=1) > 0).mean() + (answered.sum(axis=1) > 0).mean()
     assert match.both[0].deals.mean == pytest.approx(deals / 2)
     assert sum(games for _, _, games in match.places) == match.games == 200
