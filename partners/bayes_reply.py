@@ -1,264 +1,340 @@
-"""The Bayes reply to a bank of programs: a posterior over programs and values, and the act of the highest expected worth.
+"""The Bayes reply to a bank of programs: a posterior over programs and values, and the act of the highest expected value.
 
 A *hypothesis* is a program of the bank together with values that the scenario prior allows. Every answer of the partner
-is evidence by Bayes' rule, tempered: the likelihood of an answer is ``(1 - temper)`` times its probability under the
-hypothesis plus ``temper`` over the number of splits, so a partner that no program explains still moves the posterior
-towards the programs that are right most often (types and a prior over them: Albrecht, Crandall, Ramamoorthy 2015,
-*An empirical study on the practical impact of prior beliefs over policy types*; safe Bayes: Grünwald 2012). Acts are
-valued as if the hypothesis were revealed after the partner's next answer (QMDP: Littman, Cassandra, Kaelbling 1995,
-section 3).
+is evidence by Bayes' rule (types and a prior over them: Albrecht, Crandall, Ramamoorthy 2015, AAAI, *An empirical study
+on the practical impact of prior beliefs over policy types*). The likelihood is tempered: with N splits it is ``1 -
+temper`` times the probability of the partner's claim under the hypothesis, plus ``temper / N``. So a partner that no
+program explains still raises the weight of those that are right most often.
 
-Programs are tables of their answers, one table for each pool and turn, computed when the pool first occurs. A program
-with memory is tabled as if its partner had made the same claim on all of its turns.
+Acts are valued as if the hypothesis were revealed by the next answer (QMDP: Littman, Cassandra, Kaelbling 1995,
+*Learning policies for partially observable environments*, section 3). Such values see no use in asking: of claims that
+are refused all are equally good. Therefore a deal a turn later counts :data:`DISCOUNT` times as much, which makes the
+reply try, of the claims still open, those that some hypothesis accepts at once.
+
+Programs are tables of answers (:mod:`dond_marl.yardsticks.replies`), computed pool by pool on first use. A program
+with memory is tabled as if the reply had made the same claim on all of its turns: an approximation.
+
+C contexts, V views of the partner, N splits, D deterministic and S other programs, M = D + S, R rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import NotComputable
+from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
-from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Traits, Turns, constant, decide, turns_after
+from dond_marl.scenarios.sources import lewis_space
+from dond_marl.seats import Decisions, Doubles, Floats, Int8s, Partner, Traits, Turns, decide, turns_after
 from dond_marl.yardsticks.automata import drawn_personas
-from dond_marl.yardsticks.contexts import Contexts, Index, Views, act_numbers, contexts_of, split_points
+from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.yardsticks.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, contexts_in, split_points
 from dond_marl.yardsticks.odds import NumberedHistories
 from dond_marl.yardsticks.replies import Probable, Replies
+from partners.best_response import contexts_of_views
+from partners.parameters import check_number
+from partners.rosters import TRAIN, bank, roster
 
-SAME = 1e-6
+DISCOUNT = 0.99  # of a deal that is made a turn later
+ROOM = 1 << 29  # bytes of the answer tables of one pool
+_WEIGHT = 1 << 14  # resolution of weights, relative to the largest
+_POINT = 1 << 10  # resolution of values, per point: sums are whole numbers, the same in any order
 
-
-class Bank:
-    def __init__(self, of, weights=None):
-        self.programs: list[Partner] = []
-        chances = []
-        for number, spec in enumerate(of):
-            for each in drawn_personas(seat_occupant(spec)):
-                self.programs.append(each.partner)
-                chances.append(each.chance * (1 if weights is None else weights[number]))
-        sure = [p.traits.deterministic for p in self.programs]
-        order = np.argsort(~np.array(sure), kind="stable")
-        self.programs = [self.programs[i] for i in order]
-        self.chances = np.array(chances)[order] / np.sum(chances)
-        self.sure = sum(sure)
-
-
-class Tables:
-    """The answers of all programs over one pool. V views, N splits, D deterministic and S other programs."""
-
-    def __init__(self, bank: Bank, contexts: Contexts, rules: Rules, prior: str, gamma=1.0) -> None:
-        self.gamma = gamma
-        self.bank, self.contexts, self.rules, self.prior = bank, contexts, rules, prior
-        self.points = split_points(contexts.own, contexts.splits)  # [C, N]
-        self.width = self.points.shape[1]
-        self.rest = contexts.splits.rest[0]
-        self._answers = {}
-        self._best = {}
-        self._replies = [Replies(p, rules, contexts.theirs, prior) for p in bank.programs]
-
-    def answers(self, left):
-        """[2N + 1, V, D] int16 and [2N + 1, V, S, 2N + 3]"""
-        if left not in self._answers:
-            n, views = self.width, self.contexts.theirs.size
-            sure = np.empty((2 * n + 1, views, self.bank.sure), dtype=np.int16)
-            for m, replies in enumerate(self._replies[: self.bank.sure]):
-                if self.bank.programs[m].traits.memoryless:
-                    sure[:, :, m] = replies.codes(left).T
-                else:
-                    sure[:, :, m] = self._repeated(m)[left]
-            some = np.empty((2 * n + 1, views, len(self.bank.programs) - self.bank.sure, 2 * n + 3), dtype=np.float32)
-            for s, replies in enumerate(self._replies[self.bank.sure :]):
-                some[:, :, s] = replies.probs(left, np.arange(views)).transpose(1, 0, 2)
-            self._answers[left] = sure, some
-        return self._answers[left]
-
-    def _repeated(self, m):
-        """The answers of a program if its partner repeats one claim: by turns left, [2N + 1, V]."""
-        if not hasattr(self, "_rep"):
-            self._rep = {}
-        if m in self._rep:
-            return self._rep[m]
-        program = self.bank.programs[m]
-        n, views, turns = self.width, self.contexts.theirs.size, self.rules.max_turns
-        half = getattr(program, "insist_is_propose", False)
-        claims = n if half else 2 * n
-        view, claim = (x.reshape(-1) for x in np.meshgrid(np.arange(views), np.arange(claims), indexing="ij"))
-        splits = self.contexts.splits.oA[0]
-        counts, values = self.contexts.theirs.counts[view], self.contexts.theirs.utilities[view]
-        found = {}
-        for seat in (0, 1):
-            acts, offers = np.zeros((0, len(view)), np.int8), np.zeros((0, 3, len(view)), np.int8)
-            over = np.full(len(view), -1)
-            last = n - 1 - claim % n  # takes what is left, if it has agreed at once
-            for turn in range(turns):
-                if turn % 2 != seat:
-                    number = claim
-                else:
-                    offer = counts - splits[claim % n] if turn else constant(0, np.int8, len(view), 3)
-                    t = turns_after(self.rules, self.prior, counts, values, acts, offers, np.asarray(offer))
-                    reply = program.act(t)
-                    answer = act_numbers(counts, reply.act_type, reply.oA, n)
-                    answer = np.where(over >= 0, over, answer)
-                    over = np.where(answer >= 2 * n, answer, over)
-                    table = np.full((2 * n + 1, views), -1, np.int16)
-                    by = answer.reshape(views, claims).T
-                    if turn:
-                        table[: claims] = by
-                        if half:
-                            table[n : 2 * n] = by
-                    else:
-                        table[2 * n] = by[0]
-                    found[turns - turn] = table
-                    number = last = np.where(answer < 2 * n, answer, last)
-                acts = np.concatenate([acts, (number // n).astype(np.int8)[None]])
-                offers = np.concatenate([offers, splits[number % n].T[None]])
-        self._rep[m] = found
-        return found
-
-    def best(self, left):
-        """Value of the best claim if the hypothesis is revealed, [C, V, M] float32; 0 at the last turn."""
-        if left not in self._best:
-            c = self.contexts.size
-            out = np.zeros((c, self.contexts.theirs.size, len(self.bank.programs)), np.float32)
-            if left > 1:
-                for k in range(c):
-                    out[k] = self.values(k, left, np.arange(self.contexts.theirs.size)).max(axis=0)
-            self._best[left] = out
-        return self._best[left]
-
-    def values(self, c, left, views):
-        """Value of each claim in each hypothesis, [2N, views, M], left at least 2."""
-        n, d = self.width, self.bank.sure
-        sure, some = self.answers(left - 1)
-        sure, some = sure[: 2 * n, views], some[: 2 * n, views]
-        points = self.points[c].astype(np.float32)
-        own = np.tile(points, 2)[:, None, None]
-        after = np.zeros(2 * n + 3, np.float32)
-        after[: 2 * n] = np.tile(points[self.rest], 2)
-        worth = after[sure]
-        if left > 2:
-            best = self.best(left - 2)[c][views]
-            worth = np.where(sure < 2 * n, np.float32(self.gamma) * np.maximum(worth, best[:, :d]), np.float32(0))
-        else:
-            mirror = (sure < 2 * n) & (sure % n == np.tile(self.rest, 2)[:, None, None])
-            worth = np.where(mirror, own, 0)
-        worth = np.where(sure == 2 * n, own, worth)
-        if some.shape[2]:
-            more = some[..., 2 * n] * own
-            if left > 2:
-                then = np.float32(self.gamma) * np.maximum(after[: 2 * n], best[:, d:, None])  # [V, S, 2N]
-                more = more + np.einsum("avsx,vsx->avs", some[..., : 2 * n], then)
-            else:
-                q = np.arange(2 * n)
-                for kind in (0, n):
-                    more = more + some[q, :, :, self.rest[q % n] + kind] * own
-            worth = np.concatenate([worth, more], axis=2)
-        return worth
-
-    def weights(self, turns, context, temper, words):
-        """[R, V, M] unnormalised"""
-        n = self.width
-        prior = np.zeros((self.contexts.size, self.contexts.theirs.size))
-        np.add.at(prior, (np.arange(self.contexts.size)[:, None], self.contexts.types), self.contexts.weights)
-        w = prior[context][:, :, None] * self.bank.chances
-        d = self.bank.sure
-        for query, answer, left in NumberedHistories(turns).answers(n):
-            sure, some = self.answers(left)
-            if words:
-                like = sure[query] == answer[:, None, None]
-                odds = some[query, :, :, answer]
-            else:
-                a = (answer % n)[:, None, None]
-                s = sure[query]
-                like = ((s % n) == a) & (s < 2 * n)
-                odds = some[query, :, :, answer % n] + some[query, :, :, answer % n + n]
-            p = np.concatenate([like, odds], axis=2)
-            w = w * ((1 - temper) * p + temper / (n * (2 if words else 1)))
-            w /= w.sum(axis=(1, 2), keepdims=True)
-        return w
+Answers = tuple[NDArray[np.int16], Floats]
 
 
 class BayesReply:
+    """Plays the act of the highest expected value under its posterior over a bank of programs and the partner's values.
+
+    Source: GenBR (Li et al. 2023, arXiv 2302.00797) without search: a Bayes posterior over generated opponents, here
+    with exact answer tables and revealed values (QMDP); see the module. No training. Only for ``disagree="ends"`` and
+    scenarios whose prior allows few values, such as ``lewis``.
+
+    - ``of``: the programs: a list of occupants that are deterministic, or have known probabilities and no memory;
+      ``bank`` for :func:`partners.rosters.bank`, ``zoo`` for such members of the roster train.
+    - ``temper``: 0..1, the share of an answer's likelihood that is the same for every claim.
+    """
+
     traits = Traits(deterministic=True)
 
-    def __init__(self, bank: Sequence[Spec | Partner], temper: float = 0.1, words: bool = False, weights=None, deep=True, gamma=1.0) -> None:
-        self.bank, self.temper, self.words, self.deep = Bank(bank, weights), temper, words, deep
-        self._tables, self.gamma = {}, gamma
+    def __init__(self, of: Sequence[Spec | Partner] | str = "bank", temper: float = 0.1) -> None:
+        check_number("temper", temper, 0, 1)
+        if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
+            raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")
+        named = {"bank": bank, "zoo": lambda: roster(TRAIN)}[of]() if isinstance(of, str) else of
+        programs, chances = list[Partner](), list[float]()
+        for spec in named:
+            found = drawn_personas(seat_occupant(spec))
+            if all(_has_tables(each.partner) for each in found):
+                programs += [each.partner for each in found]
+                chances += [each.chance for each in found]
+            elif not isinstance(of, str):
+                raise ValueError(f"{spec} has no table of answers: it is random, and has memory or no probs")
+        order = np.argsort([not each.traits.deterministic for each in programs], kind="stable")
+        self.programs = [programs[number] for number in order]
+        self.chances: Doubles = np.array(chances)[order] / sum(chances)
+        self.temper, self._of = temper, of
+        self._tables: dict[tuple[Rules, str, bool, bytes], tuple[list[Tables], dict[bytes, tuple[int, int]]]] = {}
 
-    def __getstate__(self):
-        return {**self.__dict__, "_tables": {}}
+    def __repr__(self) -> str:
+        return f"BayesReply(of={self._of!r}, temper={self.temper!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tables": {}}  # computed again on demand
 
     def act(self, turns: Turns) -> Decisions:
-        act, oA = np.zeros(turns.size, np.int8), np.zeros((turns.size, 3), np.int8)
-        pools, which = np.unique(turns.counts, axis=0, return_inverse=True)
-        for number in range(len(pools)):
-            rows = np.flatnonzero(which.reshape(-1) == number)
-            act[rows], oA[rows] = self._act(turns.rows(rows))
+        act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
+        for tables, rows, context in self._by_tables(turns):
+            part = turns.rows(rows)
+            choice = tables.best_acts(part, context, self.temper)
+            offer = choice < 2 * tables.width
+            act[rows] = np.where(offer, choice // tables.width, Act.AGREE)
+            oA[rows] = tables.splits[np.where(offer, choice % tables.width, 0)] * offer[:, None]
         return decide(act, oA)
 
-    def _act(self, turns):
-        key = turns.rules, turns.prior, turns.counts[0].tobytes()
-        if key not in self._tables:
-            from dond_marl.yardsticks.contexts import lewis_beliefs, lewis_pools, _lewis_contexts
-            from dond_marl.scenarios.sources import DIGIT
-            keys = _lewis_contexts()[0]
-            own = np.stack([keys // DIGIT**digit % DIGIT for digit in (2, 1, 0)], axis=1).astype(np.int8)
-            some = (lewis_pools() == turns.counts[0]).all(axis=1)
-            own = own[some]
-            self._tables[key] = Tables(self.bank, contexts_of(turns.prior, lewis_pools()[some], own), turns.rules, turns.prior, self.gamma), {o.tobytes(): i for i, o in enumerate(own)}
-        tables, places = self._tables[key]
-        context = np.array([places[o.tobytes()] for o in turns.my_utilities])
-        left, n = turns.rules.max_turns - turns.turns_taken, tables.width
-        claim = NumberedHistories(turns).claim(1 - turns.seat, n)
-        agree = np.where(claim < n, tables.points[context, tables.rest[np.minimum(claim, n - 1)]], -1.0)
-        choice = np.full(turns.size, 2 * n)
-        if left > 1:
-            w = tables.weights(turns, context, self.temper, self.words)
-            for c in np.unique(context):
-                rows = np.flatnonzero(context == c)
-                views = np.unique(tables.contexts.types[c][tables.contexts.weights[c] > 0])
-                values = tables.values(c, left, views)  # [2N, K, M]
-                flat = w[rows][:, views].reshape(len(rows), -1).astype(np.float32)
-                if self.deep and left > 3:
-                    worth = self._deep(tables, c, left, views, w[rows][:, views])
-                else:
-                    worth = np.einsum("rh,ah->ra", flat, values.reshape(2 * n, -1))
-                taste = np.tile(tables.points[c], 2)
-                best = worth.max(axis=1)
-                chosen = np.where(worth >= best[:, None] - 1e-4, taste, -1).argmax(axis=1)
-                choice[rows] = np.where(agree[rows] >= best - 1e-4, 2 * n, chosen)
-        agreed = (choice == 2 * n) & turns.act_mask[:, Act.AGREE]
-        choice = np.where(choice == 2 * n, n - 1, choice)
-        return np.where(agreed, Act.AGREE, choice // n).astype(np.int8), tables.contexts.splits.oA[0][choice % n] * ~agreed[:, None]
+    def posterior(self, turns: Turns) -> list[Doubles]:
+        """For each row, the probability of each program (M, deterministic ones first) with each of K values, ``[K, M]``.
 
-    def _deep(self, tables, c, left, views, w):
-        """Two steps: after each answer, the best act by revealed values. [R, 2N]"""
-        n, d = tables.width, self.bank.sure
-        sure, some = tables.answers(left - 1)
-        sure, some = sure[: 2 * n, views], some[: 2 * n, views]
-        later = tables.values(c, left - 2, views)  # [2N, K, M]
-        points, agree = tables.points[c], tables.points[c][tables.rest]
-        out = np.zeros((len(w), 2 * n))
-        flat_later = later[:, :, :d].reshape(2 * n, -1).T  # [H, 2N]
-        more_later = later[:, :, d:].reshape(2 * n, -1).T
-        for r, weight in enumerate(w):
-            wd, ws = weight[:, :d].reshape(-1), weight[:, d:].reshape(-1)
-            keep = wd > 1e-4 * weight.sum()
-            keeps = ws > 1e-4 * weight.sum()
-            L, W = flat_later[keep] * wd[keep, None], wd[keep]
-            Ls, Ws = more_later[keeps], ws[keeps]
-            for a in range(2 * n):
-                ans = sure[a].reshape(-1)[keep]
-                P = some[a].reshape(-1, 2 * n + 3)[keeps] * Ws[:, None]  # [Hs, X]
-                total = np.bincount(ans, W, 2 * n + 3) + P.sum(0)
-                out[r, a] = total[2 * n] * points[a % n]
-                onehot = np.zeros((2 * n, len(ans)), np.float32)
-                o = ans < 2 * n
-                onehot[ans[o], np.flatnonzero(o)] = 1
-                then = onehot @ L + P[:, : 2 * n].T @ Ls  # [X, 2N]
-                out[r, a] += tables.gamma * np.maximum(then.max(axis=1), total[: 2 * n] * np.tile(agree, 2)).sum()
-        return out
+        The values are those of the prior, in the order of :func:`dond_marl.yardsticks.contexts.contexts_of`.
+        """
+        found: list[Doubles] = [np.zeros(0)] * turns.size
+        for tables, rows, context in self._by_tables(turns):
+            weights = tables.weights(turns.rows(rows), context, self.temper)
+            for row, each, place in zip(rows.tolist(), weights, context.tolist(), strict=True):
+                found[row] = each[tables.possible(place)] / each.sum()
+        return found
+
+    def _by_tables(self, turns: Turns) -> list[tuple[Tables, Index, Index]]:
+        """The tables that cover the rows, with the rows and their contexts there."""
+        revealed = bool(turns.partner_utilities.any())
+        views = np.hstack([turns.counts, turns.my_utilities, *[turns.partner_utilities] * revealed])
+        distinct, which = np.unique(views, axis=0, return_inverse=True)
+        place = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
+        entries = []
+        for pool in np.unique(distinct[:, :3], axis=0):
+            some = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
+            key = turns.rules, turns.prior, revealed, pool.tobytes()
+            entry, places = self._tables.setdefault(key, ([], {}))
+            if not entry and turns.prior in LEWIS_PRIORS and not revealed:
+                space = lewis_space()
+                legal = space.rows(np.flatnonzero((space.counts == pool).all(axis=1)))
+                self._learn(entry, places, turns, contexts_in(legal, 0) if legal.size else None)
+            new = distinct[[number for number in some if distinct[number].tobytes() not in places]]
+            if len(new):
+                self._learn(entry, places, turns, contexts_of_views(turns.prior, new, revealed))
+            place[some] = [(len(entries), *places[distinct[number].tobytes()]) for number in some]
+            entries.append(entry)
+        at = place[which.reshape(-1)]
+        return [
+            (entries[pool][number], rows := np.flatnonzero((at[:, 0] == pool) & (at[:, 1] == number)), at[rows, 2])
+            for pool, number in np.unique(place[:, :2], axis=0).tolist()
+        ]
+
+    def _learn(
+        self, entry: list[Tables], places: dict[bytes, tuple[int, int]], turns: Turns, contexts: Contexts | None
+    ) -> None:
+        if contexts is None:
+            return
+        columns = [contexts.own.counts, contexts.own.utilities]
+        if turns.partner_utilities.any():
+            columns.append(contexts.theirs.utilities[contexts.types[:, 0]])
+        for number, view in enumerate(np.hstack(columns)):
+            places[view.tobytes()] = len(entry), number
+        entry.append(Tables(self.programs, self.chances, contexts, turns.rules, turns.prior))
+
+
+class Tables:
+    """The answers of all programs over one pool, and the values of acts against them."""
+
+    def __init__(
+        self, programs: Sequence[Partner], chances: Doubles, contexts: Contexts, rules: Rules, prior: str
+    ) -> None:
+        if rules.disagree != "ends" or rules.secret_claims:
+            raise NotComputable(f'the Bayes reply needs disagree="ends" and claims that bind; got {rules}')
+        self.programs, self.contexts, self.rules, self.prior = programs, contexts, rules, prior
+        self._replies = [Replies(each, rules, contexts.theirs, prior) for each in programs]
+        self.width, views = self._replies[0].width, contexts.theirs.size
+        self.sure = sum(each.traits.deterministic for each in programs)  # D
+        self.splits, self.rest = contexts.splits.oA[0], contexts.splits.rest[0]
+        self.points = split_points(contexts.own, contexts.splits).astype(np.float32)  # [C, N]
+        random = (len(programs) - self.sure) * (2 * self.width + 3) * 4
+        if 2 * self.width * views * (2 * self.sure + random) * rules.max_turns > ROOM:
+            raise OutOfReach(
+                f"the tables of {len(programs)} programs are too large for {views} possible values and {self.width} "
+                f"splits: scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
+            )
+        self._prior: Doubles = np.zeros((contexts.size, views, len(programs)))
+        values = np.zeros((contexts.size, views))
+        np.add.at(values, (np.arange(contexts.size)[:, None], contexts.types), contexts.weights)
+        self._prior[:] = values[:, :, None] * chances
+        self._prior /= self._prior.max(axis=(1, 2), keepdims=True)
+        self._repeated: dict[int, NDArray[np.int16]] = {}
+        self._answers: dict[int, Answers] = {}
+        self._best: dict[int, Floats] = {}
+
+    def possible(self, context: int) -> Index:
+        """The partner's views that the prior allows in a context, ``[K]``."""
+        return np.flatnonzero(self._prior[context].any(axis=1))
+
+    def answers(self, left: int) -> Answers:
+        """The answers with ``left`` turns left to the partner: ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
+        if left not in self._answers:
+            views, size = self.contexts.theirs.size, 2 * self.width + 1
+            sure = np.empty((size, views, self.sure), dtype=np.int16)
+            for number, replies in enumerate(self._replies[: self.sure]):
+                forgets = self.programs[number].traits.memoryless
+                sure[:, :, number] = replies.codes(left).T if forgets else self._to_repeated(number)[left - 1]
+            odds = np.empty((size, views, len(self.programs) - self.sure, size + 2), dtype=np.float32)
+            for number, replies in enumerate(self._replies[self.sure :]):
+                odds[:, :, number] = replies.probs(left, np.arange(views)).transpose(1, 0, 2)
+            self._answers[left] = sure, odds
+        return self._answers[left]
+
+    def _to_repeated(self, number: int) -> NDArray[np.int16]:
+        """The answers of a program if the same claim is made on all turns, by turns left - 1, ``[T, 2N + 1, V]``."""
+        if number in self._repeated:
+            return self._repeated[number]
+        n, views, rules, program = self.width, self.contexts.theirs, self.rules, self.programs[number]
+        claims = n if getattr(program, "insist_is_propose", False) else 2 * n
+        claim, view = (each.reshape(-1) for each in np.indices((claims, views.size)))
+        counts, utilities = views.counts[view], views.utilities[view]
+        revealed = None if views.partner_utilities is None else views.partner_utilities[view]
+        table = np.full((rules.max_turns, 2 * n + 1, views.size), -1, dtype=np.int16)
+        for seat in (0, 1):
+            acts, offers = np.zeros((0, len(view)), np.int8), np.zeros((0, 3, len(view)), np.int8)
+            ended = np.full(len(view), -1)  # the answer that ended the game: the same on later turns
+            for turn in range(rules.max_turns):
+                made = claim
+                if turn % 2 == seat:
+                    offer = counts - self.splits[claim % n] * np.int8(turn > 0) if turn else np.zeros_like(counts)
+                    reply = program.act(
+                        turns_after(rules, self.prior, counts, utilities, acts, offers, offer, revealed)
+                    )
+                    answer = np.where(ended >= 0, ended, act_numbers(counts, reply.act_type, reply.oA, n))
+                    ended = np.where(answer >= 2 * n, answer, ended)
+                    by_claim = answer.reshape(claims, views.size)
+                    if turn:
+                        table[rules.max_turns - turn - 1, : 2 * n] = np.tile(by_claim, (2 * n // claims, 1))
+                    else:
+                        table[-1, 2 * n] = by_claim[0]
+                    made = np.where(answer < 2 * n, answer, n - 1)  # after the end any claim will do
+                acts = np.concatenate([acts, (made // n).astype(np.int8)[None]])
+                offers = np.concatenate([offers, self.splits[made % n].T[None]])
+        self._repeated[number] = table
+        return table
+
+    def weights(self, turns: Turns, context: Index, temper: float) -> Doubles:
+        """The posterior of every hypothesis, ``[R, V, M]``, relative to the largest. PROPOSE and INSIST are one claim."""
+        n, weights = self.width, self._prior[context]
+        for query, answer, left in NumberedHistories(turns).answers(n):
+            sure, odds = self.answers(left)
+            split = answer % n
+            given = sure[query]
+            fits = (given % n == split[:, None, None]) & (given < 2 * n)
+            likely = np.concatenate([fits, odds[query, :, :, split] + odds[query, :, :, split + n]], axis=2)
+            weights = weights * ((1 - temper) * likely + temper / n)
+            largest = weights.max(axis=(1, 2), keepdims=True)
+            weights = np.where(largest > 0, weights, self._prior[context])
+            weights /= weights.max(axis=(1, 2), keepdims=True)
+        return weights
+
+    def best_acts(self, turns: Turns, context: Index, temper: float) -> Index:
+        """The number of the best act of each row, ``[R]``: a claim, or 2N for AGREE. Ties: AGREE, then own points."""
+        n, left = self.width, turns.rules.max_turns - turns.turns_taken
+        claim, may_agree = NumberedHistories(turns).claim(1 - turns.seat, n), turns.act_mask[:, Act.AGREE]
+        agree = np.rint(_POINT * self.points[context, self.rest[np.minimum(claim, n - 1)]])
+        choice = np.where(may_agree, 2 * n, n - 1)
+        if left == 1:
+            return choice
+        weights = np.rint(_WEIGHT * self.weights(turns, context, temper))
+        for place in np.unique(context).tolist():
+            rows = np.flatnonzero(context == place)
+            some = weights[rows]
+            view, program = np.nonzero(some.any(axis=0))
+            some = some[:, view, program]
+            values = np.rint(_POINT * self.claim_values(place, left, view, program))
+            worth = some @ values.T
+            best = worth.max(axis=1)
+            taste = np.tile(self.points[place], 2)
+            chosen = np.where(worth == best[:, None], taste, -1).argmax(axis=1)
+            settle = may_agree[rows] & (agree[rows] * some.sum(axis=1) >= best)
+            choice[rows] = np.where(settle, 2 * n, chosen)
+        return choice
+
+    def claim_values(self, context: int, left: int, view: Index, program: Index) -> Floats:
+        """Points of every claim in some hypotheses if they are then revealed, ``[2N, H]``; ``left`` is at least 2."""
+        n, is_sure = self.width, program < self.sure
+        points, discount = self.points[context], np.float32(DISCOUNT)
+        own, after = np.tile(points, 2)[:, None], np.append(np.tile(points[self.rest], 2), [0] * 3).astype(np.float32)
+        later = self.best_values(left - 2)[context, view, program] if left > 2 else None
+        sure, odds = self.answers(left - 1)
+        worth = np.zeros((2 * n, len(view)), dtype=np.float32)
+        given = sure[: 2 * n, view[is_sure], program[is_sure]]
+        deal = given == 2 * n
+        if later is None:
+            deal |= self._mirrors(given)
+            worth[:, is_sure] = deal * own
+        else:
+            then = np.maximum(after[given], later[is_sure]) * discount
+            worth[:, is_sure] = np.where(given < 2 * n, then, deal * own)
+        chance = odds[: 2 * n, view[~is_sure], program[~is_sure] - self.sure]  # [2N, H, 2N + 3]
+        worth[:, ~is_sure] = chance[..., 2 * n] * own
+        if later is None:
+            worth[:, ~is_sure] += self._mirror_chance(chance) * own
+        else:
+            then = np.maximum(after[: 2 * n], later[~is_sure, None]) * discount
+            worth[:, ~is_sure] += (chance[..., : 2 * n] * then).sum(axis=2)
+        return worth
+
+    def best_values(self, left: int) -> Floats:
+        """The most of :meth:`claim_values` in every hypothesis, ``[C, V, M]``; 0 with one turn left."""
+        if left in self._best:
+            return self._best[left]
+        n, views, discount = self.width, self.contexts.theirs.size, np.float32(DISCOUNT)
+        best = np.zeros((self.contexts.size, views, len(self.programs)), dtype=np.float32)
+        if left > 1:
+            sure, odds = self.answers(left - 1)
+            given, mine = sure[: 2 * n], best[..., : self.sure]
+            deal = given == 2 * n
+            own, after = self.points, self.points[:, self.rest]
+            if left == 2:
+                deal |= self._mirrors(given)
+            else:
+                offered = np.zeros((n + 1, views, self.sure), dtype=bool)
+                np.put_along_axis(offered, np.where((given >= 0) & (given < 2 * n), given % n, n), True, axis=0)
+                np.multiply(self.best_values(left - 2)[..., : self.sure], offered[:n].any(axis=0), out=mine)
+                for split in range(n):
+                    np.maximum(mine, after[:, split, None, None] * offered[split], out=mine)
+                mine *= discount
+            for split in range(n):
+                np.maximum(mine, own[:, split, None, None] * (deal[split] | deal[split + n]), out=mine)
+            chance = odds[: 2 * n]
+            closes = chance[..., 2 * n] + (self._mirror_chance(chance) if left == 2 else 0)  # [2N, V, S]
+            worth = closes.transpose(1, 2, 0)[..., None] * np.tile(own, 2).T  # [V, S, 2N, C]
+            if left > 2:
+                later = self.best_values(left - 2)[..., self.sure :, None]
+                then = np.maximum(np.tile(after, 2)[:, None, None], later) * discount  # [C, V, S, 2N]
+                worth += chance[..., : 2 * n].transpose(1, 2, 0, 3) @ then.transpose(1, 2, 3, 0)
+            best[..., self.sure :] = worth.max(axis=2).transpose(2, 0, 1)
+        self._best[left] = best
+        return best
+
+    def _mirrors(self, given: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Whether answers on the last turn claim what each claim leaves, which is a deal; ``given[2N, ...]``."""
+        rest = np.tile(self.rest, 2).reshape(-1, *[1] * (given.ndim - 1))
+        mirrors: NDArray[np.bool_] = (given < 2 * self.width) & (given % self.width == rest)
+        return mirrors
+
+    def _mirror_chance(self, chance: Floats) -> Floats:
+        """The probability of that, ``[2N, ...]`` from ``[2N, ..., 2N + 3]``."""
+        claim, rest = np.arange(2 * self.width), np.tile(self.rest, 2)
+        both: Floats = chance[claim, ..., rest] + chance[claim, ..., rest + self.width]
+        return both
+
+
+def _has_tables(program: Partner) -> bool:
+    return program.traits.deterministic or (program.traits.memoryless and isinstance(program, Probable))

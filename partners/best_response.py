@@ -228,7 +228,7 @@ class _Solvers:
         _, first = np.unique(numbers, return_index=True)
         new = views[first[~np.isin(numbers[first], self._views, assume_unique=True)]]
         if len(new):
-            self._learn(self._contexts(new), new)
+            self._learn(contexts_of_views(self._prior, new, self._revealed), new)
         places = self._places[np.searchsorted(self._views, numbers)]
         return [
             (self._by_contexts[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
@@ -247,14 +247,16 @@ class _Solvers:
             kind = _Adaptive
         self._by_contexts.append(kind(self._to, self._rules, contexts, self._prior))
 
-    def _contexts(self, views: Int8s) -> Contexts:
-        counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
-        if not self._revealed:
-            return contexts_of(self._prior, counts, own)
-        rows = np.arange(len(views))  # with revealed values the partner sees this seat's too
-        theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
-        certain = np.ones((len(views), 1))
-        return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
+
+def contexts_of_views(prior: str, views: Int8s, revealed: bool) -> Contexts:
+    """The contexts of private views: pool and own values, ``[C, 6]``, with ``revealed`` also the partner's, ``[C, 9]``."""
+    counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
+    if not revealed:
+        return contexts_of(prior, counts, own)
+    rows = np.arange(len(views))  # with revealed values the partner sees this seat's too
+    theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
+    certain = np.ones((len(views), 1))
+    return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
 
 
 def _view_numbers(views: Int8s) -> Index:

@@ -47,6 +47,7 @@ def family_of(spec: Spec) -> str:
 
 
 FILE = Path(__file__).with_name("rosters.yaml")
+BANK = FILE.with_name("bank.yaml")
 ROSTERS = ("train", "dev", "test")
 TRAIN, DEV, TEST = ROSTERS
 
@@ -66,6 +67,13 @@ def roster(name: str) -> tuple[str, ...]:
     if name not in ROSTERS:
         raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return load_rosters().members[name]
+
+
+def bank() -> tuple[str, ...]:
+    """The bank of ``bayes_reply``: programs of the families of the roster train, none of or like another roster."""
+    import yaml  # imported on use: playing needs no YAML
+
+    return tuple(yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"])
 
 
 def members_hash(members: Iterable[str]) -> str:
