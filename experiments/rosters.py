@@ -18,6 +18,7 @@ examples:
   dond experiment rosters check                            # all members: hashes, and similarity to each other
   dond experiment rosters check "linear(exponent=3)" --as dev
   dond experiment rosters table                            # the table of docs/ROSTERS.md
+  dond experiment rosters bank                             # the programs that bayes_reply knows
   dond experiment rosters draw --seed 7 --out mine.yaml    # policies trained on the old rosters must be trained again
 """
 
@@ -35,7 +36,7 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import check_spec, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
@@ -44,13 +45,16 @@ from dond_marl.yardsticks.labels import label_losses
 from league.cli.shell import SEED as ANY_SEED
 from league.cli.shell import Command, Group, WritableFile, print_line
 from league.evaluation.matches import Witness
+from partners.bayes_reply import has_tables
 from partners.mixture import Mixture
 from partners.provenance import programs
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
+from partners.rosters import BANK, DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
+from partners.scripted.time_based import Personas
 
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
 PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
 SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
+BANK_SCENARIOS = 200  # of them for the many candidates of the bank
 ADMISSION = FILE.with_name("admission.csv")
 PLAY_SEED = 0  # of the noise in the games against the probes
 
@@ -150,13 +154,13 @@ def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
     return {name: roles.get(name, "shared") for name in sorted(families)}
 
 
-def candidates(families: Families, family: str, seed: int = SEED) -> list[str]:
-    """Up to :data:`TRIES` members of a family: its default first, then others in the order of a shuffle."""
+def candidates(families: Families, family: str, seed: int = SEED, most: int | None = TRIES) -> list[str]:
+    """Up to ``most`` members of a family: its default first, then others in the order of a shuffle."""
     parameters = families[family]
     every = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
     order = generator(seed, f"members of {family}").permutation(len(every))
     names = [plain_name({"kind": family, **every[place]}) for place in order]
-    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
+    return sorted(names, key=lambda name: name != plain_name(family))[:most]
 
 
 def draw(
@@ -211,6 +215,47 @@ def draw(
     hashes = {name: members_hash(lists[name]) for name in ROSTERS}
     rosters = Rosters(seed, values, dict(roles), lists, hashes)
     return RosterDraw(rosters, comparisons.assess_all(lists), refused)
+
+
+BANK_OF_FAMILY, BANK_OF_RANDOM = 32, 6  # programs of one family in the bank; of a random one, whose tables are large
+
+
+def draw_bank(rosters: Rosters, seed: int = SEED, scenarios: Scenarios | None = None) -> list[str]:
+    """The bank of ``bayes_reply``: programs with tables of answers, of the families that the roster train may have.
+
+    Members of train, and of each family as many others as :data:`BANK_OF_FAMILY` allows, in the order of
+    :func:`candidates`. A program that is drawn for each game is replaced by its personas. Refused are members of the
+    other rosters, and what one of these agrees with in :data:`LIMIT` of the decisions. ``scenarios``: as in
+    :class:`CandidatePlay`.
+    """
+    compared = Comparisons(scenarios)
+    others = [member for name in ROSTERS if name != TRAIN for member in rosters.members[name]]
+    bank: list[str] = []
+    for family in sorted(name for name, role in rosters.roles.items() if role in ("shared", "train")):
+        of_family: list[str] = []
+        for name in candidates(rosters.families, family, seed, most=None):
+            try:
+                partner = seat_occupant(name)
+            except OccupantNameError:  # parameters that exclude each other
+                continue
+            if not isinstance(partner, Personas) and not has_tables(partner):
+                continue
+            most = BANK_OF_FAMILY if partner.traits.deterministic or isinstance(partner, Personas) else BANK_OF_RANDOM
+            for program in _programs_of(name, partner):
+                known = program in bank or program in of_family or len(of_family) >= most
+                if not known and (program in rosters.members[TRAIN] or compared.nearest(program, others)[1] < LIMIT):
+                    of_family.append(program)
+        bank += of_family
+    return sorted(bank)
+
+
+def _programs_of(name: str, partner: Partner) -> list[str]:
+    if not isinstance(partner, Personas):
+        return [name]
+    return [
+        plain_name({"kind": "linear", "exponent": round(persona.exponent, 3), "floor": round(persona.floor, 3)})
+        for _, persona in partner.personas()
+    ]
 
 
 def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -339,6 +384,19 @@ def draw_command(seed: int, path: Path) -> None:
     path.write_text(rosters_text(drawn.rosters), encoding="utf-8")
     record.write_text(admission_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
     print_line(f"written: {path} and {record.name}")
+
+
+@command.command("bank", cls=Command)
+@click.option("--out", "path", type=WritableFile(), default=BANK, metavar="FILE", help="a .yaml (the package's)")
+def bank_command(path: Path) -> None:
+    """Draw the bank of bayes_reply from the families of the roster train and write it."""
+    import yaml
+
+    members = draw_bank(load_rosters(), scenarios=scenario_sample(BANK_SCENARIOS))
+    written = {"seed": SEED, "sha256": members_hash(members), "members": members}
+    text = yaml.safe_dump(written, sort_keys=False, width=120, default_flow_style=None)
+    path.write_text(f"# Drawn by `dond experiment rosters bank`, and never edited otherwise.\n{text}", encoding="utf-8")
+    print_line(f"written: {len(members)} programs to {path}")
 
 
 @command.command("check", cls=Command)

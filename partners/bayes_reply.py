@@ -41,7 +41,7 @@ from partners.rosters import TRAIN, bank, roster
 
 DISCOUNT = 0.99  # of a deal that is made a turn later
 ROOM = 1 << 29  # bytes of the answer tables of one pool
-_WEIGHT = 1 << 14  # resolution of weights, relative to the largest
+_WEIGHT = 1 << 12  # resolution of weights, relative to the largest
 _POINT = 1 << 10  # resolution of values, per point: sums are whole numbers, the same in any order
 
 Answers = tuple[NDArray[np.int16], Floats]
@@ -69,7 +69,7 @@ class BayesReply:
         programs, chances = list[Partner](), list[float]()
         for spec in named:
             found = drawn_personas(seat_occupant(spec))
-            if all(_has_tables(each.partner) for each in found):
+            if all(has_tables(each.partner) for each in found):
                 programs += [each.partner for each in found]
                 chances += [each.chance for each in found]
             elif not isinstance(of, str):
@@ -148,6 +148,7 @@ class BayesReply:
 
 
 class Tables:
+    near = None
     """The answers of all programs over one pool, and the values of acts against them."""
 
     def __init__(
@@ -236,7 +237,15 @@ class Tables:
             given = sure[query]
             fits = (given % n == split[:, None, None]) & (given < 2 * n)
             likely = np.concatenate([fits, odds[query, :, :, split] + odds[query, :, :, split + n]], axis=2)
-            weights = weights * ((1 - temper) * likely + temper / n)
+            floor = 1 / n
+            if self.near is not None:
+                if not hasattr(self, "_kernel") or self._kernel[0] != self.near:
+                    pts = split_points(self.contexts.theirs, self.contexts.splits)
+                    k = np.exp(-np.abs(pts[:, :, None] - pts[:, None, :]) / self.near)
+                    self._kernel = self.near, k / k.sum(axis=1, keepdims=True)  # [V, x, g]
+                v = np.arange(given.shape[1])[None, :, None]
+                floor = np.concatenate([np.where(given < 2 * n, self._kernel[1][v, split[:, None, None], given % n], 1 / n), np.full(odds[query][:, :, :, 0].shape, 1 / n)], axis=2)
+            weights = weights * ((1 - temper) * likely + temper * floor)
             largest = weights.max(axis=(1, 2), keepdims=True)
             weights = np.where(largest > 0, weights, self._prior[context])
             weights /= weights.max(axis=(1, 2), keepdims=True)
@@ -336,5 +345,6 @@ class Tables:
         return both
 
 
-def _has_tables(program: Partner) -> bool:
+def has_tables(program: Partner) -> bool:
+    """Whether the answers of ``program`` can be tabled."""
     return program.traits.deterministic or (program.traits.memoryless and isinstance(program, Probable))

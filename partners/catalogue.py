@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dond_marl.envs.negmas_partner import NegMASPartner
 from dond_marl.occupants import Factory, Spec
 from dond_marl.seats import Partner
+from partners.bayes_reply import BayesReply
 from partners.best_response import BestResponse
 from partners.equilibrium import EquilibriumPartner
 from partners.human import human
@@ -34,8 +35,8 @@ from partners.scripted.time_based import Bluffer, Boulware, Conceder, FrequencyM
 
 # Learned, solved, searching, composite, talking and generated occupants: rosters are not drawn from them.
 UNSCRIPTED = (
-    *("announcer", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human", "independent", "liar"),
-    *("listener", "llm", "mixture", "negmas", "rollouts"),
+    *("announcer", "bayes_reply", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human"),
+    *("independent", "liar", "listener", "llm", "mixture", "negmas", "rollouts"),
 )
 
 
@@ -60,6 +61,7 @@ def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None 
 PARTNERS: dict[str, Factory] = {
     "announcer": Announcer,
     "aspiration_adaptation": AspirationAdaptation,
+    "bayes_reply": BayesReply,
     "best_response": BestResponse,
     "bluffer": Bluffer,
     "boulware": Boulware,
