@@ -225,11 +225,12 @@ def draw_bank(rosters: Rosters, seed: int = SEED, scenarios: Scenarios | None = 
 
     Members of train, and of each family as many others as :data:`BANK_OF_FAMILY` allows, in the order of
     :func:`candidates`. A program that is drawn for each game is replaced by its personas. Refused are members of the
-    other rosters, and what one of these agrees with in :data:`LIMIT` of the decisions. ``scenarios``: as in
+    other rosters that belong to a family, and what one of these agrees with in :data:`LIMIT` of the decisions. ``scenarios``: as in
     :class:`CandidatePlay`.
     """
     compared = Comparisons(scenarios)
-    others = [member for name in ROSTERS if name != TRAIN for member in rosters.members[name]]
+    held_out = [member for name in ROSTERS if name != TRAIN for member in rosters.members[name]]
+    others = [member for member in held_out if parse_spec(member)[0] in rosters.families]
     bank: list[str] = []
     for family in sorted(name for name, role in rosters.roles.items() if role in ("shared", "train")):
         of_family: list[str] = []

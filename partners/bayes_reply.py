@@ -37,7 +37,7 @@ from dond_marl.yardsticks.odds import NumberedHistories
 from dond_marl.yardsticks.replies import Probable, Replies
 from partners.best_response import contexts_of_views
 from partners.parameters import check_number
-from partners.rosters import TRAIN, bank, roster
+from partners.rosters import occupants_named
 
 DISCOUNT = 0.99  # of a deal that is made a turn later
 ROOM = 1 << 29  # bytes of the answer tables of one pool
@@ -65,7 +65,7 @@ class BayesReply:
         check_number("temper", temper, 0, 1)
         if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
             raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")
-        named = {"bank": bank, "zoo": lambda: roster(TRAIN)}[of]() if isinstance(of, str) else of
+        named = occupants_named(of) if isinstance(of, str) else of
         programs, chances = list[Partner](), list[float]()
         for spec in named:
             found = drawn_personas(seat_occupant(spec))
@@ -244,7 +244,13 @@ class Tables:
                     k = np.exp(-np.abs(pts[:, :, None] - pts[:, None, :]) / self.near)
                     self._kernel = self.near, k / k.sum(axis=1, keepdims=True)  # [V, x, g]
                 v = np.arange(given.shape[1])[None, :, None]
-                floor = np.concatenate([np.where(given < 2 * n, self._kernel[1][v, split[:, None, None], given % n], 1 / n), np.full(odds[query][:, :, :, 0].shape, 1 / n)], axis=2)
+                floor = np.concatenate(
+                    [
+                        np.where(given < 2 * n, self._kernel[1][v, split[:, None, None], given % n], 1 / n),
+                        np.full(odds[query][:, :, :, 0].shape, 1 / n),
+                    ],
+                    axis=2,
+                )
             weights = weights * ((1 - temper) * likely + temper * floor)
             largest = weights.max(axis=(1, 2), keepdims=True)
             weights = np.where(largest > 0, weights, self._prior[context])

@@ -24,7 +24,7 @@ from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, 
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from partners.network.checkpoint_files import CheckpointError, read_pair
 from partners.network.occupants import EXPERT, expert_path
-from partners.rosters import ROSTERS, TEST, TRAIN, match_default_type, roster
+from partners.rosters import ROSTERS, TEST, match_default_type, occupants_named, roster
 
 ITSELF = ""  # in a past: the occupant that the past is of
 MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
@@ -331,7 +331,7 @@ def _is_foreign(factory: object) -> bool:
 
 
 def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[Spec]]:
-    """The occupants that the parameters ``given`` to a factory, and its defaults, name; ``zoo`` is the roster train."""
+    """The occupants that the parameters ``given`` to a factory, and its defaults, name; of a list by name, its members."""
     found: dict[str, list[Spec]] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
         value = given.get(name, parameter.default)
@@ -339,9 +339,7 @@ def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, 
             if isinstance(value, list | tuple):
                 found[name] = list(value)
             else:
-                found[name] = (
-                    list(roster(TRAIN if value == "zoo" else value)) if _is_list_of_occupants(value) else [value]
-                )
+                found[name] = list(occupants_named(value)) if _is_list_of_occupants(value) else [value]
     return found
 
 
@@ -352,7 +350,7 @@ def _takes_occupants(parameter: inspect.Parameter) -> bool:
 
 
 def _is_list_of_occupants(value: object) -> bool:
-    return isinstance(value, list | tuple) or value == "zoo" or value in ROSTERS
+    return isinstance(value, list | tuple) or value in ("zoo", "bank", *ROSTERS)
 
 
 def _file(value: object) -> object:

@@ -69,8 +69,16 @@ def roster(name: str) -> tuple[str, ...]:
     return load_rosters().members[name]
 
 
+def occupants_named(name: str) -> tuple[str, ...]:
+    """The members of ``zoo``, which is the roster train, of ``bank``, or of a roster. Raises :class:`InputError`."""
+    return bank() if name == "bank" else roster(TRAIN if name == "zoo" else name)
+
+
 def bank() -> tuple[str, ...]:
-    """The bank of ``bayes_reply``: programs of the families of the roster train, none of or like another roster."""
+    """The bank of ``bayes_reply``: programs of the families of the roster train, sorted specs.
+
+    None is a member of another roster or decides like one (:func:`experiments.rosters.draw_bank`).
+    """
     import yaml  # imported on use: playing needs no YAML
 
     return tuple(yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"])
