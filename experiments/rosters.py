@@ -224,9 +224,9 @@ def draw_bank(rosters: Rosters, seed: int = SEED, scenarios: Scenarios | None = 
     """The bank of ``bayes_reply``: programs with tables of answers, of the families that the roster train may have.
 
     Members of train, and of each family as many others as :data:`BANK_OF_FAMILY` allows, in the order of
-    :func:`candidates`. A program that is drawn for each game is replaced by its personas. Refused are members of the
-    other rosters that belong to a family, and what one of these agrees with in :data:`LIMIT` of the decisions. ``scenarios``: as in
-    :class:`CandidatePlay`.
+    :func:`candidates`. A program that is drawn for each game is replaced by its personas. Refused are the
+    families' members of the other rosters, and what one of these agrees with in :data:`LIMIT` of the decisions.
+    ``scenarios``: as in :class:`CandidatePlay`.
     """
     compared = Comparisons(scenarios)
     held_out = [member for name in ROSTERS if name != TRAIN for member in rosters.members[name]]

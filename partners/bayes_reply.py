@@ -1,4 +1,4 @@
-"""The Bayes reply to a bank of programs: a posterior over programs and values, and the act of the highest expected value.
+"""The Bayes reply to a bank of programs: a posterior over programs and values, and the act of the best expected value.
 
 A *hypothesis* is a program of the bank together with values that the scenario prior allows. Every answer of the partner
 is evidence by Bayes' rule (types and a prior over them: Albrecht, Crandall, Ramamoorthy 2015, AAAI, *An empirical study
@@ -29,7 +29,7 @@ from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.seats import Decisions, Doubles, Floats, Int8s, Partner, Traits, Turns, decide, turns_after
+from dond_marl.seats import Decisions, Doubles, Floats, Partner, Traits, Turns, decide, turns_after
 from dond_marl.yardsticks.automata import drawn_personas
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, contexts_in, split_points
@@ -40,6 +40,7 @@ from partners.parameters import check_number
 from partners.rosters import occupants_named
 
 DISCOUNT = 0.99  # of a deal that is made a turn later
+POOLS = 128  # with tables; beyond that all are dropped
 ROOM = 1 << 29  # bytes of the answer tables of one pool
 _WEIGHT = 1 << 12  # resolution of weights, relative to the largest
 _POINT = 1 << 10  # resolution of values, per point: sums are whole numbers, the same in any order
@@ -61,7 +62,7 @@ class BayesReply:
 
     traits = Traits(deterministic=True)
 
-    def __init__(self, of: Sequence[Spec | Partner] | str = "bank", temper: float = 0.1) -> None:
+    def __init__(self, of: Sequence[Spec | Partner] | str = "bank", temper: float = 0.3) -> None:
         check_number("temper", temper, 0, 1)
         if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
             raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")
@@ -97,9 +98,10 @@ class BayesReply:
         return decide(act, oA)
 
     def posterior(self, turns: Turns) -> list[Doubles]:
-        """For each row, the probability of each program (M, deterministic ones first) with each of K values, ``[K, M]``.
+        """For each row, the probability of each of M programs with each of K values, ``[K, M]``.
 
-        The values are those of the prior, in the order of :func:`dond_marl.yardsticks.contexts.contexts_of`.
+        Programs are in the order of :attr:`programs`, values in that of the prior
+        (:func:`dond_marl.yardsticks.contexts.contexts_of`).
         """
         found: list[Doubles] = [np.zeros(0)] * turns.size
         for tables, rows, context in self._by_tables(turns):
@@ -115,6 +117,8 @@ class BayesReply:
         distinct, which = np.unique(views, axis=0, return_inverse=True)
         place = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
         entries = []
+        if len(self._tables) > POOLS:
+            self._tables.clear()
         for pool in np.unique(distinct[:, :3], axis=0):
             some = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
             key = turns.rules, turns.prior, revealed, pool.tobytes()
@@ -148,7 +152,6 @@ class BayesReply:
 
 
 class Tables:
-    near = None
     """The answers of all programs over one pool, and the values of acts against them."""
 
     def __init__(
@@ -182,7 +185,7 @@ class Tables:
         return np.flatnonzero(self._prior[context].any(axis=1))
 
     def answers(self, left: int) -> Answers:
-        """The answers with ``left`` turns left to the partner: ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
+        """The answers to each claim, ``left`` turns left: ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
         if left not in self._answers:
             views, size = self.contexts.theirs.size, 2 * self.width + 1
             sure = np.empty((size, views, self.sure), dtype=np.int16)
@@ -229,7 +232,7 @@ class Tables:
         return table
 
     def weights(self, turns: Turns, context: Index, temper: float) -> Doubles:
-        """The posterior of every hypothesis, ``[R, V, M]``, relative to the largest. PROPOSE and INSIST are one claim."""
+        """The posterior of every hypothesis, ``[R, V, M]``; the largest is 1. PROPOSE and INSIST are one claim."""
         n, weights = self.width, self._prior[context]
         for query, answer, left in NumberedHistories(turns).answers(n):
             sure, odds = self.answers(left)
@@ -237,21 +240,7 @@ class Tables:
             given = sure[query]
             fits = (given % n == split[:, None, None]) & (given < 2 * n)
             likely = np.concatenate([fits, odds[query, :, :, split] + odds[query, :, :, split + n]], axis=2)
-            floor = 1 / n
-            if self.near is not None:
-                if not hasattr(self, "_kernel") or self._kernel[0] != self.near:
-                    pts = split_points(self.contexts.theirs, self.contexts.splits)
-                    k = np.exp(-np.abs(pts[:, :, None] - pts[:, None, :]) / self.near)
-                    self._kernel = self.near, k / k.sum(axis=1, keepdims=True)  # [V, x, g]
-                v = np.arange(given.shape[1])[None, :, None]
-                floor = np.concatenate(
-                    [
-                        np.where(given < 2 * n, self._kernel[1][v, split[:, None, None], given % n], 1 / n),
-                        np.full(odds[query][:, :, :, 0].shape, 1 / n),
-                    ],
-                    axis=2,
-                )
-            weights = weights * ((1 - temper) * likely + temper * floor)
+            weights = weights * ((1 - temper) * likely + temper / n)
             largest = weights.max(axis=(1, 2), keepdims=True)
             weights = np.where(largest > 0, weights, self._prior[context])
             weights /= weights.max(axis=(1, 2), keepdims=True)

@@ -249,7 +249,7 @@ class _Solvers:
 
 
 def contexts_of_views(prior: str, views: Int8s, revealed: bool) -> Contexts:
-    """The contexts of private views: pool and own values, ``[C, 6]``, with ``revealed`` also the partner's, ``[C, 9]``."""
+    """The contexts of private views ``[C, 6]``: pool and own values; ``revealed``: also the partner's, ``[C, 9]``."""
     counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
     if not revealed:
         return contexts_of(prior, counts, own)

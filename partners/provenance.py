@@ -331,7 +331,7 @@ def _is_foreign(factory: object) -> bool:
 
 
 def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[Spec]]:
-    """The occupants that the parameters ``given`` to a factory, and its defaults, name; of a list by name, its members."""
+    """The occupants that the parameters ``given`` to a factory, and its defaults, name; lists by name in full."""
     found: dict[str, list[Spec]] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
         value = given.get(name, parameter.default)
