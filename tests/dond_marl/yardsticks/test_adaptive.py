@@ -175,7 +175,7 @@ def test_memoryless_partners_agree_with_expectimax(spec):
 def deterministic_partners():
     """Built-in partners that are deterministic, or drawn from such, and that need no parameters."""
     for name in sorted(PARTNERS):
-        if name in ("best_response", "checkpoint", "expert", "human", "llm", "mixture"):
+        if name in ("bayes_reply", "best_response", "checkpoint", "expert", "human", "llm", "mixture"):
             continue
         try:
             partner = seat_occupant(name)
