@@ -116,7 +116,7 @@ class BayesReply:
         views = np.hstack([turns.counts, turns.my_utilities, *[turns.partner_utilities] * revealed])
         distinct, which = np.unique(views, axis=0, return_inverse=True)
         place = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
-        entries = []
+        entries: list[list[Tables]] = []
         if len(self._tables) > POOLS:
             self._tables.clear()
         for pool in np.unique(distinct[:, :3], axis=0):

@@ -101,6 +101,7 @@ def test_contents_of_sdist_and_wheel(built):
         "partners/llm/llm_prompt.txt",
         "partners/llm/llm_prompt_short.txt",
         "partners/llm/llm_prompt_brief.txt",
+        "partners/rosters/bank.yaml",
         "partners/rosters/rosters.yaml",
     )
     pages = {f"league/web/static/{name}" for name in ("style.css", "pages.js", "table.js", "demo/page.js")}
