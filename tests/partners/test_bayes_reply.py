@@ -114,10 +114,18 @@ def test_it_conforms_to_the_partner_contract():
 
 
 def test_what_cannot_be_tabled_is_refused():
-    for wrong in ("bayes_reply(of=['micro'])", "bayes_reply(of=dev)", "bayes_reply(of=[])", "bayes_reply(of=bank, temper=2)"):
+    for wrong in (
+        "bayes_reply(of=['micro'])",
+        "bayes_reply(of=dev)",
+        "bayes_reply(of=[])",
+        "bayes_reply(of=bank, temper=2)",
+    ):
         with pytest.raises(OccupantNameError):
             seat_occupant(wrong)
-    pair, scenarios = (BayesReply("bank"), seat_occupant("tough")), open_source("uniform").draw(np.random.default_rng(0), 4)
+    pair, scenarios = (
+        (BayesReply("bank"), seat_occupant("tough")),
+        open_source("uniform").draw(np.random.default_rng(0), 4),
+    )
     for table, rules, reason in ((scenarios, Rules(), OutOfReach), (SOME, Rules(10, "rejects"), NotComputable)):
         with pytest.raises(OccupantError) as error:
             rollout(pair, table, rules, seed=0, prior="uniform" if table is scenarios else "lewis")
