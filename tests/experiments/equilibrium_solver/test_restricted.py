@@ -24,7 +24,9 @@ from experiments.equilibrium_solver.restricted import (
 )
 from experiments.equilibrium_solver.tree import Tree
 from experiments.restricted import GAMES, append_rows, memoryless_members, read_json_lines, solve_pool, solve_turns
+from experiments.results.files import FOLDER
 from partners.mixture import Mixture
+from tests.command import dond
 from tests.experiments.equilibrium_solver.perfect_recall import anything
 
 SET = ("heuristic", "random", "ultimatum")  # some END, some react to INSIST, some say it
@@ -117,3 +119,19 @@ def test_finished_pools_are_not_solved_again(tmp_path):
     assert made["itself"] == [8.0, 16.0] and made["nash_conv"] == [4.0, 6.0]
     assert (made["pools"], made["members"], made["p"], made["seconds"], made["commit"]) == (8, 14, 0.0, 72.0, "a")
     assert len(read_json_lines(stored)) == 8
+
+
+@pytest.mark.parametrize("setting", ["turns=[5]", "chances=[0.5, 1]", "chances=[0, 2]", "chances=[]"])
+def test_wrong_settings_are_refused(setting, tmp_path, capsys):
+    assert dond("experiment", "restricted", "--set", setting, "--set", f"output_dir={tmp_path}") == 2
+    assert "turns" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_finished_turns_are_shown_without_work(tmp_path, capsys):
+    """The stored rows of two turns, in a file of their own."""
+    rows = [row for row in read_json_lines(FOLDER / "restricted.jsonl") if row["turns"] == 2]
+    append_rows(tmp_path / "rows.jsonl", rows)
+    words = ("--set", "turns=[2]", "--set", f"output_dir={tmp_path / 'run'}", "--results", str(tmp_path / "rows.jsonl"))
+    assert dond("experiment", "restricted", *words) == 0
+    assert "9.06" in capsys.readouterr().out
+    assert [row["p"] for row in read_json_lines(tmp_path / "rows.jsonl")] == [row["p"] for row in rows]
