@@ -232,11 +232,11 @@ class Generated:
     among equally good splits by a model of its partner, and accepts, insists, errs and walks away in its own way; a
     program is drawn for each game from its game's noise.
 
-    - ``program``: a number below 2**53; without it, one is drawn for every game.
-    - ``programs``: how many fixed programs a game draws from; without it, from all 2**53.
-    - ``digest``: of the program's dials (16 hexadecimal digits); refused where a version has other dials.
-    - ``without``: a group of dials that stay at neutral values: demands, reactions, choice, acceptance, perception,
-      ending, emphasis or mistakes.
+    - ``program``: 0..9007199254740991, one program for all games; without it, one is drawn for every game.
+    - ``programs``: 1..9007199254740992, how many fixed programs a game draws from; without it, from all of them.
+    - ``digest``: 16 hexadecimal digits of the program's dials; refused where a version has other dials.
+    - ``without``: one of demands, reactions, choice, acceptance, perception, ending, emphasis and mistakes: a group of
+      dials that stay at neutral values.
     """
 
     program: int | None = None

@@ -19,7 +19,7 @@ from tests.third_party import install
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
-DEPENDS = ("announcer", "liar", "trembling")  # whose traits are those of whom they are made around
+DEPENDS = ("announcer", "generated", "liar", "trembling")  # traits of the wrapped occupant, or of the program
 
 
 def rendered(parts, width: int, color: str | None = None) -> str:
@@ -89,7 +89,7 @@ def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
         if entry.name != "llm":  # whose text says what its many parameters are
             assert list(entry.meanings) == list(entry.parameters), entry.name
         if entry.module.startswith("partners.scripted."):
-            ranges = r"-?\d+\.\.\d+\b|more than 0[;,] |at least `\w+`, |an occupant\b"
+            ranges = r"-?\d+\.\.\d+\b|more than 0[;,] |at least `\w+`, |an occupant\b|16 hexadecimal digits |one of "
             assert all(re.match(ranges, text) for text in entry.meanings.values()), entry.name
     text = rendered(full([next(entry for entry in entries() if entry.name == "boulware")]), 160)
     assert "default 4.0  more than 0; 1 " in text and "- `exponent`" not in text
