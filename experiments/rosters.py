@@ -1,11 +1,14 @@
-"""Draw the three rosters from families of partners by a published seed, check them, or print their table.
+"""Draw the rosters from families of partners by published seeds, check them, or print their table.
 
 The families, with values of each parameter, are those of the shipped ``rosters.yaml``. First each family gets a role:
 most are *shared* by all rosters, with other parameters in each; some are in *train* only, some in *dev* only, some in
-*test* only. Then the rosters are filled, train before dev before test: families take turns to add their next member
+*dev2* only. Then the rosters are filled, train before dev before dev2: families take turns to add their next member
 whose play is different enough. The agreement with members of the same roster must be below 95 %, with members of
-earlier rosters below 85 %. Members of *test* must also agree less than 85 % with the partners that the project used
-before the rosters (:data:`USED_BEFORE`), and no family in test only has one of those.
+earlier rosters below 85 %. Members of *dev2* must also agree less than 85 % with the partners that the project used
+before the rosters (:data:`USED_BEFORE`), and no family in dev2 only has one of those.
+
+*test2* is drawn last, by the same limits, from partners that this project's author did not write: the programs of
+:mod:`partners.independent` and negotiators of NegMAS; and from the families at values that no other roster has.
 
 The agreement of A with B is the share of A's decisions that B would also have made. A plays in both seats against five
 probes, one drawn for each game, and B is queried in the same positions with the same noise. PROPOSE and INSIST count
@@ -15,11 +18,13 @@ with A, whose positions are others.
 The result is recorded next to the rosters in ``admission.csv``; ``check`` recomputes its rows.
 
 examples:
-  dond experiment rosters check                            # all members: hashes, and similarity to each other
+  dond experiment rosters check                            # members: hashes, and similarity to each other
+  dond experiment rosters check --as test2                 # those of test2; needs NegMAS, takes a quarter of an hour
   dond experiment rosters check "linear(exponent=3)" --as dev
   dond experiment rosters table                            # the table of docs/ROSTERS.md
   dond experiment rosters bank                             # the programs that bayes_reply knows
   dond experiment rosters draw --seed 7 --out mine.yaml    # policies trained on the old rosters must be trained again
+  dond experiment rosters draw-test2 --rosters mine.yaml   # after that
 """
 
 from __future__ import annotations
@@ -27,9 +32,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, product
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 import numpy as np
@@ -40,15 +46,29 @@ from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.seats import Bools, Decisions, Partner, Traits
+from dond_marl.seats import Bools, Decisions, Partner, Traits, expensive_to_query
 from dond_marl.yardsticks.labels import label_losses
 from league.cli.shell import SEED as ANY_SEED
-from league.cli.shell import Command, Group, WritableFile, print_line
+from league.cli.shell import Command, Group, RosterName, WritableFile, print_line
 from league.evaluation.matches import Witness
 from partners.bayes_reply import has_tables
+from partners.independent import programs as independent_programs
 from partners.mixture import Mixture
 from partners.provenance import programs
-from partners.rosters import BANK, DEV, FILE, ROSTERS, TEST, TRAIN, Rosters, load_rosters, members_hash, plain_name
+from partners.rosters import (
+    BANK,
+    DEV,
+    DEV2,
+    FILE,
+    HELD_OUT,
+    ROSTERS,
+    TEST2,
+    TRAIN,
+    Rosters,
+    load_rosters,
+    members_hash,
+    plain_name,
+)
 from partners.scripted.time_based import Personas
 
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
@@ -96,15 +116,13 @@ def scenario_sample(number: int = SCENARIOS) -> Scenarios:
     return table.rows(np.arange(0, table.size, max(1, round(table.size / number))))
 
 
-Role = Literal["shared", "train", "dev", "test"]
+Role = Literal["shared", "train", "dev", "dev2"]
 Families = Mapping[str, Mapping[str, Sequence[int | float | str]]]
 SEED = 2017  # as the held-out views': the year of Lewis et al.; drawn once, before anything was trained on the rosters
-SIZES = {TRAIN: 24, DEV: 12, TEST: 24}
-ALONE: dict[Role, int] = {
-    "test": 6,
-    "dev": 5,
-    "train": 4,
-}  # numbers of families in one roster only; the others are shared
+DRAWN = (TRAIN, DEV, DEV2)  # from the families alone
+SIZES = {TRAIN: 24, DEV: 12, DEV2: 24}
+# Numbers of families in one roster only; the others are shared.
+ALONE: dict[Role, int] = {"dev2": 6, "dev": 5, "train": 4}
 TRIES = 24  # members of a family that are considered, in the order of a shuffle
 LABEL_WORTH = 0.05  # points of ten from which on a member is listed for its label
 LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
@@ -118,6 +136,21 @@ USED_BEFORE = (
     *("heuristic(accept_ratio=0.7, insist_ratio=0.7)", "heuristic(accept_ratio=0.8, insist_ratio=0.8)"),
     *("heuristic(accept_ratio=0.9, insist_ratio=0.9)", "conceder(floor=0.9)", "linear(floor=0.75)"),
     *("linear(floor=0.9)", "stubborn(floor=0.8)", "stubborn(floor=0.9)"),
+)
+TEST2_SEED, TEST2_DATE = 2018, "2026-11-27"  # the year of the next paper on this game, He et al.; before any evaluation
+NEW_MEMBERS, AGENTS = 14, 10  # members of test2 of the families, and of NegMAS
+TWIN_SCENARIOS = 83  # of the comparisons within test2, whose members are slow: every 64th of the legal ones
+COSTLY_SCENARIOS = 331  # of the games of a negotiator of NegMAS: every 16th
+# The negotiators that NegMAS 0.16 itself has; those of the competitions were all played before (docs/FIELD.md).
+NEGMAS = tuple(
+    f"negmas.sao.negotiators.{name}Negotiator"
+    for name in (
+        *("AdditiveFirstFollowingTB", "AdditiveLastOfferFollowingTB", "AdditiveParetoFollowingTB", "Aspiration"),
+        *("BestOfferOrientedTB", "BoulwareTB", "CAB", "CAN", "CAR", "ConcederTB", "FastMiCRO", "FirstOfferOrientedTB"),
+        *("Hybrid", "LastOfferOrientedTB", "LinearTB", "MiCRO", "MultiplicativeFirstFollowingTB"),
+        *("MultiplicativeLastOfferFollowingTB", "MultiplicativeParetoFollowingTB", "NaiveTitForTat", "Nice", "Random"),
+        *("RandomAlwaysAccepting", "SimpleTitForTat", "TopFraction", "Tough", "WAB", "WAN", "WAR"),
+    )
 )
 
 
@@ -142,12 +175,12 @@ class RosterDraw(NamedTuple):
 def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
     """The role of each family, by a shuffle of their names; the family of the default partner is shared.
 
-    Families in test only have no member in :data:`USED_BEFORE`.
+    Families in dev2 only have no member in :data:`USED_BEFORE`.
     """
     names = sorted(families.keys() - {DEFAULT})
     order = [names[place] for place in generator(seed, "families of partners").permutation(len(names))]
     used = {parse_spec(member)[0] for member in USED_BEFORE}
-    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in used), ALONE["test"]), "test")
+    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
     rest = (name for name in order if name not in roles)
     for role in ("dev", "train"):
         roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
@@ -170,8 +203,9 @@ def draw(
     report: Callable[[Assessment], None] = lambda _: None,
     scenarios: Scenarios | None = None,
 ) -> RosterDraw:
-    """Draw rosters of ``sizes`` (by default :data:`SIZES`), smaller if there are too few different candidates.
+    """Draw train, dev and dev2 of ``sizes`` (by default :data:`SIZES`), smaller with too few different candidates.
 
+    test2 is empty: :func:`draw_test2` draws it.
     ``report`` is called with each assessment; ``scenarios``: as in :class:`CandidatePlay`.
     """
     sizes = SIZES if sizes is None else sizes
@@ -206,15 +240,87 @@ def draw(
     members[TRAIN].append(DEFAULT)
     fill(TRAIN, sizes[TRAIN], ("shared", "train"), defaults=True)
     fill(TRAIN, sizes[TRAIN], ("shared", "train"))
-    for roster in (DEV, TEST):
+    for roster in (DEV, DEV2):
         fill(roster, sizes[roster] // 2, (roster,))
         fill(roster, sizes[roster], ("shared",))
         fill(roster, sizes[roster], (roster,))
     lists = {name: tuple(sorted(members[name])) for name in ROSTERS}
     values = {family: {name: tuple(each) for name, each in families[family].items()} for family in sorted(families)}
     hashes = {name: members_hash(lists[name]) for name in ROSTERS}
-    rosters = Rosters(seed, values, dict(roles), lists, hashes)
-    return RosterDraw(rosters, comparisons.assess_all(lists), refused)
+    rosters = Rosters(seed, values, dict(roles), lists, hashes, TEST2_SEED, TEST2_DATE)
+    return RosterDraw(rosters, comparisons.assess_all(lists, DRAWN), refused)
+
+
+def draw_test2(
+    rosters: Rosters,
+    seed: int = TEST2_SEED,
+    agents: Sequence[str] = NEGMAS,
+    report: Callable[[Assessment], None] = lambda _: None,
+    comparisons: Comparisons | None = None,
+) -> RosterDraw:
+    """Draw test2, given the other ``rosters``.
+
+    It has every independent program that is admitted, :data:`NEW_MEMBERS` of the families, which take turns, and
+    :data:`AGENTS` of the negotiators ``agents``, in the order of a shuffle.
+    """
+    compared = Comparisons() if comparisons is None else comparisons
+    members: dict[str, tuple[str, ...]] = {**rosters.members, TEST2: ()}
+    refused: list[Assessment] = []
+
+    def admit(candidate: str) -> bool:
+        assessment = compared.assess(candidate, TEST2, members)
+        report(assessment)
+        if assessment.reason:
+            refused.append(assessment)
+        else:
+            members[TEST2] = (*members[TEST2], candidate)
+        return not assessment.reason
+
+    for name in independent_programs():
+        admit(plain_name({"kind": "independent", "program": name}))
+    rng = generator(seed, "families at new values")
+    lots = {family: iter(new_members(rosters.families[family], family, seed)) for family in sorted(rosters.families)}
+    waiting, wanted = [sorted(lots)[place] for place in rng.permutation(len(lots))], NEW_MEMBERS
+    while waiting and wanted:
+        for family in list(waiting):
+            taken = wanted > 0 and any(map(admit, lots[family]))
+            wanted -= taken
+            if not taken:
+                waiting.remove(family)
+    order = (agents[place] for place in generator(seed, "negotiators of NegMAS").permutation(len(agents)))
+    admitted = (agent for agent in order if admit(plain_name({"kind": "negmas", "agent": agent})))
+    for _ in islice(admitted, AGENTS):
+        continue
+    lists = {**members, TEST2: tuple(sorted(members[TEST2]))}
+    drawn = rosters._replace(
+        members=lists,
+        hashes={**rosters.hashes, TEST2: members_hash(lists[TEST2])},
+        test2_seed=seed,
+        test2_date=TEST2_DATE,
+    )
+    return RosterDraw(drawn, compared.assess_all(lists, [TEST2]), refused)
+
+
+def new_members(values: Mapping[str, Sequence[int | float | str]], family: str, seed: int) -> list[str]:
+    """Up to :data:`TRIES` members of a family at values between those that its rosters were drawn from.
+
+    A fraction is drawn evenly between the smallest and the largest value, in hundredths, and an integer among those
+    that no roster has; what has no new value keeps the old ones. Empty for a family without any new value.
+    """
+    rng = generator(seed, f"new members of {family}")
+    grids: dict[str, tuple[list[Any], bool]] = {}
+    for name, old in values.items():
+        numbers, new = [value for value in old if not isinstance(value, str)], list[int | float]()
+        if any(isinstance(value, float) for value in numbers):
+            new = [step / 100 for step in range(round(100 * min(numbers)), round(100 * max(numbers)) + 1)]
+        elif numbers:
+            new = list(range(int(min(numbers)), int(max(numbers)) + 1))
+        new = [value for value in new if value not in old]
+        grids[name] = (new or list(old), bool(new))
+    if not any(is_new for _, is_new in grids.values()):
+        return []
+    drawn = [{name: grid[int(rng.integers(len(grid)))] for name, (grid, _) in grids.items()} for _ in range(TRIES)]
+    return list(dict.fromkeys(plain_name({"kind": family, **each}) for each in drawn))
 
 
 BANK_OF_FAMILY, BANK_OF_RANDOM = 32, 6  # programs of one family in the bank; of a random one, whose tables are large
@@ -225,11 +331,11 @@ def draw_bank(rosters: Rosters, seed: int = SEED, scenarios: Scenarios | None = 
 
     Members of train, and of each family as many others as :data:`BANK_OF_FAMILY` allows, in the order of
     :func:`candidates`. A program that is drawn for each game is replaced by its personas. Refused are the
-    families' members of the other rosters, and what one of these agrees with in :data:`LIMIT` of the decisions.
+    families' members of dev and dev2, and what one of these agrees with in :data:`LIMIT` of the decisions.
     ``scenarios``: as in :class:`CandidatePlay`.
     """
     compared = Comparisons(scenarios)
-    held_out = [member for name in ROSTERS if name != TRAIN for member in rosters.members[name]]
+    held_out = [member for name in (DEV, DEV2) for member in rosters.members[name]]
     others = [member for member in held_out if parse_spec(member)[0] in rosters.families]
     bank: list[str] = []
     for family in sorted(name for name, role in rosters.roles.items() if role in ("shared", "train")):
@@ -264,52 +370,72 @@ def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]])
 
 
 class Comparisons:
-    """Agreements between partners, each played once and cached; ``scenarios`` as in :class:`CandidatePlay`."""
+    """Agreements between partners, each played once and cached; ``scenarios`` as in :class:`CandidatePlay`.
+
+    Members of test2 are compared with each other on fewer scenarios (:data:`TWIN_SCENARIOS`), and negotiators of
+    NegMAS with all others (:data:`COSTLY_SCENARIOS`).
+    """
 
     def __init__(self, scenarios: Scenarios | None = None) -> None:
-        self._scenarios = scenarios
-        self._plays: dict[str, CandidatePlay] = {}
-        self._shares: dict[tuple[str, str], float] = {}
+        self._given = scenarios
+        self._partner = cache(seat_occupant)  # keeps the process of a negotiator of NegMAS
+        self._plays: dict[tuple[str, bool], CandidatePlay] = {}
+        self._shares: dict[tuple[str, str, bool], float] = {}
 
     def assess(self, member: str, roster: str, members: Mapping[str, Sequence[str]]) -> Assessment:
         """Assess ``member`` as a candidate for ``roster``, given the ``members`` of all rosters, maybe itself one."""
-        same_roster = [other for other in members[roster] if other != member]
+        same_roster, few = [other for other in members[roster] if other != member], roster == TEST2
         groups: list[tuple[Sequence[str], float, str]] = []
         if roster != TRAIN:
             groups.append((members[TRAIN], LIMIT, "in train"))
-        if roster == TEST:
+        if roster in HELD_OUT:
             groups += [(members[DEV], LIMIT, "in dev"), (USED_BEFORE, LIMIT, "met before there were rosters")]
+        if roster == TEST2:
+            groups.append((members[DEV2], LIMIT, "in dev2"))
         earlier = [self.nearest(member, [other for other in others if other != member]) for others, _, _ in groups]
         reasons = [
             f"{share:.1%} like {other}, {why}"
             for (other, share), (_, limit, why) in zip(earlier, groups, strict=True)
             if share >= limit
         ]
-        if roster == TEST and member in USED_BEFORE:
+        if roster in HELD_OUT and member in USED_BEFORE:
             reasons.append("met before there were rosters")
-        twin = max([(0.0, ""), *((max(self.share(member, o), self.share(o, member)), o) for o in same_roster)])
+        if few and reasons:  # compared no further, since the members of test2 are slow
+            same_roster = []
+        alike = {other: self._largest_share(member, other, few) for other in same_roster}
+        twin = max([(0.0, ""), *((share, other) for other, share in alike.items())])
         if twin[0] >= TWIN:
             reasons.append(f"{twin[0]:.1%} like {twin[1]}, in {roster} too")
         train = self.nearest(member, [other for other in members[TRAIN] if other != member])
-        among = max([*earlier, train, self.nearest(member, same_roster)], key=lambda near: near[1])
+        within = (twin[1], twin[0]) if few else self.nearest(member, same_roster)
+        among = max([*earlier, train, within], key=lambda near: near[1])
         return Assessment(member, roster, "; ".join(reasons), train, among)
 
-    def assess_all(self, members: Mapping[str, Sequence[str]]) -> list[Assessment]:
-        """Assess every member for its own roster again: one with a reason should not be there."""
-        return [self.assess(member, roster, members) for roster in ROSTERS for member in members[roster]]
+    def assess_all(self, members: Mapping[str, Sequence[str]], rosters: Sequence[str] = DRAWN) -> list[Assessment]:
+        """Assess every member of ``rosters`` for its own roster again: one with a reason should not be there."""
+        return [self.assess(member, roster, members) for roster in rosters for member in members[roster]]
 
     def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
         """The partner of ``others`` with the highest agreement, the first by name of equals, and the agreement."""
         shares = {other: self.share(member, other) for other in others}
         return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
 
-    def share(self, member: str, other: str) -> float:
-        """The agreement of ``member`` with ``other``, 0..1."""
-        if member not in self._plays:
-            self._plays[member] = CandidatePlay(seat_occupant(member), self._scenarios)
-        if (member, other) not in self._shares:
-            self._shares[member, other] = self._plays[member].share(seat_occupant(other))
-        return self._shares[member, other]
+    def share(self, member: str, other: str, few: bool = False) -> float:
+        """The agreement of ``member`` with ``other``, 0..1; ``few``: on the scenarios of comparisons within test2."""
+        if (member, few) not in self._plays:
+            number = TWIN_SCENARIOS if few else COSTLY_SCENARIOS if self._is_costly(member) else SCENARIOS
+            self._plays[member, few] = CandidatePlay(self._partner(member), self._given or scenario_sample(number))
+        if (member, other, few) not in self._shares:
+            self._shares[member, other, few] = self._plays[member, few].share(self._partner(other))
+        return self._shares[member, other, few]
+
+    def _largest_share(self, one: str, two: str, few: bool) -> float:
+        """The larger agreement of two partners; a costly one is queried in the games of another costly one only."""
+        pairs = ((one, two), (two, one))
+        return max(self.share(*pair, few) for pair in pairs if self._is_costly(pair[0]) or not self._is_costly(pair[1]))
+
+    def _is_costly(self, spec: str) -> bool:
+        return expensive_to_query(self._partner(spec).traits)
 
 
 COLUMNS = ("roster", "member", "refused", "nearest_in_train", "share", "nearest", "nearest_share")
@@ -359,7 +485,10 @@ def rosters_text(rosters: Rosters) -> str:
         family: {"role": rosters.roles[family], "values": {name: list(values) for name, values in parameters.items()}}
         for family, parameters in sorted(rosters.families.items())
     }
-    lists = {name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS}
+    lists: dict[str, dict[str, Any]] = {
+        name: {"sha256": rosters.hashes[name], "members": list(rosters.members[name])} for name in ROSTERS
+    }
+    lists[TEST2] = {"date": rosters.test2_date, "seed": rosters.test2_seed, **lists[TEST2]}
     held = yaml.safe_dump(
         {"seed": rosters.seed, **lists, "families": families}, sort_keys=False, width=120, default_flow_style=None
     )
@@ -375,16 +504,36 @@ def command() -> None:
 @click.option("--seed", type=ANY_SEED, default=SEED, metavar="N", help=f"of the draw ({SEED}, the published one)")
 @click.option("--out", "path", type=WritableFile(), default=FILE, metavar="FILE", help="a .yaml (the package's)")
 def draw_command(seed: int, path: Path) -> None:
-    """Draw the rosters and write them, with a record of refused members and why."""
-    drawn = draw(
-        load_rosters().families,
-        seed,
-        report=lambda row: print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}"),
-    )
-    record = ADMISSION if path == FILE else path.with_suffix(".csv")
+    """Draw train, dev and dev2 and write them, with a record of refused members and why; test2 becomes empty."""
+    write_rosters(draw(load_rosters().families, seed, report=print_assessment), path, [])
+
+
+@command.command("draw-test2", cls=Command)
+@click.option("--seed", type=ANY_SEED, default=TEST2_SEED, metavar="N", help=f"of the draw ({TEST2_SEED})")
+@click.option("--rosters", "path", type=WritableFile(), default=FILE, metavar="FILE", help="a .yaml (the package's)")
+def draw_test2_command(seed: int, path: Path) -> None:
+    """Draw test2 for the other rosters of FILE, and add it there, with a record of refused members and why."""
+    drawn = draw_test2(load_rosters(path), seed, report=print_assessment)
+    write_rosters(drawn, path, [row for row in read_admission(record_of(path)) if row.roster != TEST2])
+
+
+def print_assessment(row: Assessment) -> None:
+    """Print a candidate, and whether it is taken."""
+    print_line(f"{row.roster:6} {row.member:60} {row.reason or 'taken'}")
+
+
+def record_of(path: Path) -> Path:
+    """The file of the record of the rosters in ``path``."""
+    return ADMISSION if path == FILE else path.with_suffix(".csv")
+
+
+def write_rosters(drawn: RosterDraw, path: Path, recorded: Sequence[Assessment]) -> None:
+    """Write rosters, and their record after the rows that are ``recorded`` already: members first, then the refused."""
+    taken = [*(row for row in recorded if not row.reason), *drawn.admitted]
+    refused = [*(row for row in recorded if row.reason), *drawn.refused]
     path.write_text(rosters_text(drawn.rosters), encoding="utf-8")
-    record.write_text(admission_csv([*drawn.admitted, *drawn.refused]), encoding="utf-8")
-    print_line(f"written: {path} and {record.name}")
+    record_of(path).write_text(admission_csv([*taken, *refused]), encoding="utf-8")
+    print_line(f"written: {path} and {record_of(path).name}")
 
 
 @command.command("bank", cls=Command)
@@ -402,16 +551,16 @@ def bank_command(path: Path) -> None:
 
 @command.command("check", cls=Command)
 @click.argument("names", nargs=-1, metavar="[OCCUPANT]...")
-@click.option("--as", "roster_name", type=click.Choice(ROSTERS), default=TEST, help="the roster of OCCUPANTs (test)")
-def check_command(names: tuple[str, ...], roster_name: str) -> None:
-    """Recompute the similarities of all members, or check whether OCCUPANTs may be members; exit code 2 if not."""
+@click.option("--as", "roster_name", type=RosterName(), help="a roster (all but test2; for OCCUPANTs, dev2)")
+def check_command(names: tuple[str, ...], roster_name: str | None) -> None:
+    """Recompute the similarities of the members, or check whether OCCUPANTs may be members; exit code 2 if not."""
     compared, stored = Comparisons(), load_rosters()
     if names:
         for name in names:
             check_spec(name)  # raises with a suggestion
-        rows = [compared.assess(plain_name(name), roster_name, stored.members) for name in names]
+        rows = [compared.assess(plain_name(name), roster_name or DEV2, stored.members) for name in names]
     else:
-        rows = compared.assess_all(stored.members)
+        rows = compared.assess_all(stored.members, DRAWN if roster_name is None else [roster_name])
     for row in rows:
         partner, share = row.nearest
         distance = f"{share:.1%} like {partner}" + (f", below {LIMIT:.0%}" if share < LIMIT else "")
@@ -439,7 +588,7 @@ def table_command(labels: bool) -> None:
     """Print the members as the Markdown of docs/ROSTERS.md."""
     rows = read_admission()
     if labels:
-        members = [(row.roster, row.member) for row in rows if not row.reason]
+        members = [(row.roster, row.member) for row in rows if not row.reason and row.roster in DRAWN]
         click.echo(labels_markdown(members), nl=False)
         return
     click.echo(admission_markdown(rows), nl=False)

@@ -8,7 +8,7 @@ import click
 
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS
-from league.cli.shell import FILE, Command, Group, integer, print_line
+from league.cli.shell import FILE, Command, Group, RosterName, integer, print_line
 from partners.network.checkpoint_files import CheckpointError
 
 MOST = 100_000  # scenarios that a policy is scored on
@@ -50,7 +50,8 @@ def expert(run: Path, out: Path | None, sample: int | None) -> None:
     "rosters",
     multiple=True,
     metavar="ROSTER",
-    help="its members: train, dev or test; by default all three, and every occupant without required parameters",
+    type=RosterName(),
+    help="its members; by default of train, dev and dev2, and every occupant without required parameters",
 )
 @click.option("--again", is_flag=True, help="recompute results that exist and whose partner has not changed")
 @click.option("--out", type=FILE, metavar="FILE", help="the file to add to (the package's)")
@@ -61,7 +62,7 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
 
     examples:
       dond ship references
-      dond ship references --roster test
+      dond ship references --roster dev2
       dond ship references "boulware(exponent=2)" --out mine.json
     """
     from experiments.reference_values import references_to_ship, ship_references

@@ -30,7 +30,7 @@ def ship_expert(run: Path, target: Path = EXPERT, sample: int | None = None) -> 
     """Write the newest checkpoint of ``run`` as the expert; returns the provenance, settings and scores in its note.
 
     ``sample``: number of held-out scenarios for the scores, by default all. Raises
-    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` if it was trained against the roster test.
+    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` if it was trained against a held-out roster.
     """
     folder = find_run(run, SETTINGS).path
     checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))

@@ -462,9 +462,9 @@ def check_pair(
 ) -> Pair:
     """The pair to evaluate, once its names, numbers, data, game and provenance are known to be right.
 
-    A policy that has trained with members of the roster test, or whose opponents are unknown, is refused against that
-    roster. A partner object is taken as it is: what it has trained with is not recorded, so a learned one counts as
-    unknown. Raises :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError`,
+    A policy that has trained with members of the rosters dev2 and test2, or whose opponents are unknown, is refused
+    against them. A partner object is taken as it is: what it has trained with is not recorded, so a learned one counts
+    as unknown. Raises :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError`,
     :class:`dond_marl.scenarios.sources.ScenarioError` and :class:`partners.provenance.ProvenanceError` are kinds.
     """
     from league.evaluation.evaluate import HELDOUT
@@ -571,7 +571,7 @@ def check_benchmark(
     Parameters
     ----------
     member: an occupant or the ``.json`` of a checkpoint; with ``run``, a member of that league (its main member).
-    against: a roster (train, dev, test), or occupants.
+    against: a roster (train, dev, dev2, test2), or occupants.
     run: folder of a league.
     name, seed: of the submission in the leaderboard; rows of one name are seeds of one method.
     declare: the opponents in training, in words, if they are not recorded.
@@ -604,6 +604,8 @@ def benchmark(
     labels: bool = False,
     workers: int = 1,
     allow_uncommitted: bool = False,
+    reason: str | None = None,
+    log: str | Path | None = None,
     report: Report = _silent,
     **terms: Any,
 ) -> BenchmarkResult:
@@ -618,6 +620,7 @@ def benchmark(
     labels: play partners that read labels with every offer a PROPOSE, and an INSIST, too: the figure ``best_labels``.
     workers: processes; they change no figure.
     allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
+    reason, log: why the roster test2 is played, and the file of its log (:func:`league.bench.test2.logging_of`).
     report: receives progress messages.
     terms: ``run``, ``name``, ``seed`` and ``declare``, as for :func:`check_benchmark`.
 
@@ -627,6 +630,7 @@ def benchmark(
     from league.bench.results import DEFAULT, append, check_writable, read
     from league.bench.run import check_committed, measure
     from league.bench.table import result_section
+    from league.bench.test2 import logging_of
     from league.display.tables import print_section
 
     path = DEFAULT if results is None else Path(results).expanduser()
@@ -634,10 +638,11 @@ def benchmark(
     if path.exists():
         read([path])  # damage is found before the first game
     submission, opponents = check_benchmark(member, against, **terms)
+    logging = logging_of(opponents.partners, path, reason, None if log is None else Path(log).expanduser())
     check_committed(allow_uncommitted)
     row = measure(
         submission, opponents, beyond=beyond, sample=sample,
-        replicates=replicates or REPLICATES, labels=labels, workers=workers, report=report,
+        replicates=replicates or REPLICATES, labels=labels, workers=workers, logging=logging, report=report,
     )  # fmt: skip
     append(path, row)
     return BenchmarkResult(row, **render(lambda to: print_section(to, result_section(row))))

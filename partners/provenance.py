@@ -1,8 +1,8 @@
 """Provenance of occupants: all partners that a policy has trained against or was made from, directly or through them.
 
 A policy learns its opponents, and through them the opponents that they learned from. Every checkpoint, league member
-and distilled model therefore notes its whole past. No member of the roster *test* (:mod:`partners.rosters`) may be in
-it, otherwise a score against that roster measures nothing.
+and distilled model therefore notes its whole past. No member of the held-out rosters *dev2* and *test2*
+(:mod:`partners.rosters`) may be in it, otherwise a score against them measures nothing.
 
 Every occupant has one identity text. Networks are named by the SHA-256 of their weights, wherever the file lies. A
 scripted partner has no past except that of occupants inside it, as in ``mixture(of=[...])``. The factory of a learned
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
@@ -22,9 +23,10 @@ from dond_marl.errors import InputError
 from dond_marl.files import read_bytes
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
+from dond_marl.seats import Traits
 from partners.network.checkpoint_files import CheckpointError, read_pair
 from partners.network.occupants import EXPERT, expert_path
-from partners.rosters import ROSTERS, TEST, match_default_type, occupants_named, roster
+from partners.rosters import HELD_OUT, ROSTERS, match_default_type, occupants_named, roster
 
 ITSELF = ""  # in a past: the occupant that the past is of
 MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
@@ -123,15 +125,16 @@ WRITTEN = (bool, int, float, str, list, tuple, dict, type(None))  # types of par
 FIELDS = "__dataclass_fields__"
 WITHOUT_EFFECT = ("one_game",)  # parameters that change no decision
 HOW_TO_GO_ON = (
-    "The roster test is for dond bench and for a league's last evaluation (heldout: test); no learner, and no partner "
-    "that it learns from, may be trained against it. Leave out the named partner, or use one trained on roster train"
+    "The rosters dev2 and test2 are for dond bench, and dev2 for a league's last evaluation (heldout: dev2); no "
+    "learner, and no partner that it learns from, may be trained against them. Leave out the named partner, or use one "
+    "trained on the roster train"
 )
 
 AnyFactory = TypeVar("AnyFactory", bound=Callable[..., Any])
 
 
 class ProvenanceError(InputError):
-    """A policy would be, or was, trained against the roster test; the message names the chain of opponents."""
+    """A policy would be, or was, trained against a held-out roster; the message names the chain of opponents."""
 
 
 def human_dialogues(split: str) -> OccupantProvenance:
@@ -201,21 +204,23 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
             written[name] = names if _is_list_of_occupants(value) else names[0]
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
             written[name] = _file(value) if name == "path" else match_default_type(value, default)
-    own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec)
+    own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec, factory)
     others = [part for parts in inside.values() for part in parts]
     return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(others))
 
 
 def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Iterable[Spec] | None = None) -> None:
-    """Raise :class:`ProvenanceError` if a member of the roster test is in ``past``, with the chain of opponents.
+    """Raise :class:`ProvenanceError` if a held-out partner is in ``past``, with the chain of opponents.
 
-    ``learner``: name of the policy, for the message; ``test``: members, by default those of the package's roster.
+    ``learner``: name of the policy, for the message; ``test``: partners, by default those of the held-out rosters.
     """
     found = roster_test_members(past, test)
     if not found:
         return
     paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), _name(each, short=False)]) for each in found]
-    listed = "; ".join(f"{path}, which is in the roster test" for path in paths[:3])
+    listed = "; ".join(
+        f"{path}, which is in the roster {_roster_of(each)}" for path, each in zip(paths[:3], found[:3], strict=True)
+    )
     more = f"; and {len(paths) - 3} more" if len(paths) > 3 else ""
     raise ProvenanceError(f"{listed}{more}. {HOW_TO_GO_ON}")
 
@@ -223,14 +228,15 @@ def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Itera
 def confirm_test_unseen(
     past: Ancestry, name: str, declared: str | None = None, test: Iterable[Spec] | None = None
 ) -> str:
-    """Check that a policy may be scored against the roster test; returns the evidence for the row of its result.
+    """Check that a policy may be scored against held-out partners; returns the evidence for the row of its result.
 
-    ``declared``: the submitter's words about the parts of the past that were not recorded. Raises
-    :class:`ProvenanceError` if a member of that roster is in ``past``, or if parts are unknown and not declared.
+    ``declared``: the submitter's words about the parts of the past that were not recorded; ``test``: as for
+    :func:`refuse_test_roster`. Raises :class:`ProvenanceError` if one of them is in ``past``, or if parts are unknown
+    and not declared.
     """
     refuse_test_roster(past, name, test)
     if not past.unknown:
-        return f"known: {len(past.opponents)} in its past, none of the roster test"
+        return f"known: {len(past.opponents)} in its past, none of the rosters {' and '.join(HELD_OUT)}"
     paths = [" <- ".join([name, *map(label, past.path(part))]) if part else name for part in past.unknown]
     if declared is None:
         raise ProvenanceError(
@@ -243,21 +249,35 @@ def confirm_test_unseen(
 def confirm_opponents_unseen(
     opponents: Iterable[Spec], past: Ancestry, name: str, declared: str | None = None
 ) -> str | None:
-    """The check before every evaluation: :func:`confirm_test_unseen` if ``opponents`` contain the roster test.
+    """The check before every evaluation: :func:`confirm_test_unseen` if ``opponents`` contain held-out partners.
 
-    A member counts however it is written, also inside a mixture or in the past of an opponent; ``None`` without one.
-    Raises what :func:`confirm_test_unseen` and :func:`provenance_of` raise.
+    A member of their rosters counts however it is written, also inside a mixture or in the past of an opponent;
+    ``None`` without one. Raises what :func:`confirm_test_unseen` and :func:`provenance_of` raise.
     """
-    contains_test = roster_test_members(NO_PAST.add_opponents(map(provenance_of, opponents)))
-    return confirm_test_unseen(past, name, declared) if contains_test else None
+    return confirm_test_unseen(past, name, declared) if held_out_rosters(opponents) else None
+
+
+def held_out_rosters(specs: Iterable[Spec]) -> set[str]:
+    """The held-out rosters with members among ``specs``, also inside a mixture or in the past of one of them."""
+    return set(map(_roster_of, roster_test_members(NO_PAST.add_opponents(map(provenance_of, specs)))))
 
 
 def roster_test_members(past: Ancestry, test: Iterable[Spec] | None = None) -> list[str]:
-    """The identities in ``past`` that are, or play exactly like, members of the roster test; sorted."""
+    """The identities in ``past`` that are, or play exactly like, held-out partners, or those of ``test``; sorted."""
     if not past.through:
         return []
-    members = {_key(identity(spec)) for spec in (roster(TEST) if test is None else test)}
+    members = _held_out_keys() if test is None else {_key(identity(spec)) for spec in test}
     return [each for each in past.opponents if _key(each) in members] if members else []
+
+
+@lru_cache(maxsize=1)
+def _held_out_keys() -> dict[str, str]:
+    """The held-out roster by key of each of its members."""
+    return {_key(identity(spec)): name for name in HELD_OUT for spec in roster(name)}
+
+
+def _roster_of(identity: str) -> str:
+    return _held_out_keys().get(_key(identity), "of held-out partners")
 
 
 def programs(spec: Spec) -> frozenset[str]:
@@ -319,9 +339,10 @@ def _network(kind: str, given: Mapping[str, Any]) -> OccupantProvenance:
     )
 
 
-def _of_program(spec: Spec) -> Ancestry:
-    """The past of an occupant without others inside: none if it is scripted."""
-    traits = seat_occupant(spec).traits
+def _of_program(spec: Spec, factory: Callable[..., Any]) -> Ancestry:
+    """The past of an occupant without others inside: none if it is scripted. One with fixed traits is not made."""
+    declared = inspect.getattr_static(factory, "traits", None)
+    traits = declared if isinstance(declared, Traits) else seat_occupant(spec).traits
     return UNKNOWN_PAST if traits.learned or traits.remote else NO_PAST
 
 
@@ -370,6 +391,8 @@ def _key(identity: str) -> str:
     if "sha256" in parameters:
         return f"{kind} {parameters['sha256']}"
     factory = catalogue().get(kind)
+    if kind == "negmas":  # wherever it is installed, and however long it may take
+        return f"{kind} {parameters.get('agent')} {parameters.get('parameters') or {}}"
     return f"{_program(factory)} {sorted(parameters.items())}" if isinstance(factory, type) else identity
 
 

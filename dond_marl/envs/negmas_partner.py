@@ -22,7 +22,7 @@ from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError, RunFailure, quote
+from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 
@@ -227,6 +227,8 @@ class NegMASPartner:
             raise InputError(f"limit must be a number in {LEAST}..{MOST} seconds; got {quote(limit)}")
         if not isinstance(agent, str) or "." not in agent:
             raise InputError(f"agent must be the dotted path of a negotiator's class; got {quote(agent)}")
+        if python is None:
+            require_library("negmas", f"negmas(agent={agent!r})")
         self.agent, self.limit, self.python = NegMASAgent(agent, json.dumps(parameters or {})), float(limit), python
         self.forfeits: Counter[str] = Counter()
         self._deaths = 0

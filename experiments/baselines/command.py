@@ -7,7 +7,8 @@ examples:
   dond experiment baselines                      # with baselines.yaml, against the roster dev
   dond experiment baselines --config ablation.yaml --dry-run
   dond experiment baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
-  dond experiment baselines --against test --results docs/results/baselines.jsonl
+  dond experiment baselines --against dev2 --results docs/results/baselines.jsonl
+  dond experiment baselines --against test2 --reason "figures of the paper"   # held out: every evaluation is logged
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from dond_marl.errors import InputError
 from dond_marl.records.files import write_atomically
 from experiments.baselines.plan import BaselinesConfig, plan_jobs
 from experiments.kit import RESULTS, experiment_command, show_sections
-from league.cli.shell import FILE, integer, print_line
+from league.cli.shell import FILE, RosterName, integer, print_line
 from league.settings.read import load_config
-from partners.rosters import ROSTERS
 
 
 @experiment_command(__doc__, "baselines.yaml", workers=2)
@@ -30,10 +30,12 @@ from partners.rosters import ROSTERS
 @click.option("--seeds", type=integer(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
     "--against",
-    type=click.Choice(ROSTERS),
+    type=RosterName(),
     multiple=True,
     help="a roster to measure on; may be repeated (comparison.against)",
 )
+@click.option("--reason", metavar="TEXT", help="with test2: why, for the log of its evaluations")
+@click.option("--log", type=FILE, metavar="FILE", help="with test2: the log (that of the checkout, or by the results)")
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print the remaining work and its estimated cost, then stop")
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")
@@ -44,6 +46,8 @@ def command(
     results: Path | None,
     seeds: int | None,
     against: tuple[str, ...],
+    reason: str | None,
+    log: Path | None,
     only: tuple[str, ...],
     dry_run: bool,
     allow_uncommitted: bool,
@@ -52,6 +56,7 @@ def command(
     from experiments.baselines.runs import acts_section, forecast_section, read_rows, run_jobs  # loads PyTorch
     from league.bench.run import check_committed, opponents_of
     from league.bench.table import leaderboard
+    from league.bench.test2 import logging_of
     from league.tables.markdown import report_markdown
 
     options = {"comparison.seeds": seeds, "comparison.against": f"[{', '.join(against)}]" if against else None}
@@ -68,10 +73,12 @@ def command(
         show_sections(forecast_section(jobs, rosters, read_rows(path)))
         return
     check_committed(allow_uncommitted)
+    partners = [partner for opponents in rosters for partner in opponents.partners]
+    logging = logging_of(partners, path, reason, log)
     print_line(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
-    results_of = run_jobs(jobs, rosters, path, workers, print_line, labels=comparison.labels)
+    results_of = run_jobs(jobs, rosters, path, workers, print_line, labels=comparison.labels, logging=logging)
     done = sorted(results_of, key=lambda result: jobs.index(result.job))
     reference = comparison.reference if any(result.job.arm.name == comparison.reference for result in done) else None
     report = leaderboard([row for result in done for row in result.rows], reference, comparison.smallest_effect)

@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import yaml
 from pydantic import BeforeValidator, Field, model_validator
@@ -28,15 +28,18 @@ from league.settings.read import Config, dump, load_config
 from league.settings.sections import Occupant, PathText, Section, wrong
 from league.settings.training import TrainConfig
 from league.standings.history import History
-from partners.rosters import DEV, ROSTERS, roster
+from partners.rosters import DEV, FORMER, RENAMED, ROSTERS, roster
 
 Pick = Literal["last", "points", "wins", "dev"]
-Roster = Literal["train", "dev", "test"]
-assert set(ROSTERS) == {"train", "dev", "test"}
+Roster = Literal["train", "dev", "dev2", "test2"]
+assert set(ROSTERS) == set(get_args(Roster))
 
 
 def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, list) and FORMER in names:
+        raise wrong(RENAMED)
+    return names
 
 
 class ArmConfig(Section):

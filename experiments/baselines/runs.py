@@ -22,6 +22,7 @@ from league.bench.arms import headline_of
 from league.bench.protocol import REPLICATES, VERSION, lewis_field
 from league.bench.results import Row
 from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
+from league.bench.test2 import SECONDS, Logging
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
@@ -36,7 +37,7 @@ from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
 from league.training.training import seconds_of
-from partners.rosters import DEV, members_hash, roster
+from partners.rosters import DEV, TEST2, members_hash, roster
 
 DONE, PRACTICED = "run.json", "practice.jsonl"
 
@@ -258,11 +259,12 @@ def run_jobs(
     report: Callable[[str], None],
     *,
     labels: bool = False,
+    logging: Logging | None = None,
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`. Raises what training and measuring
-    raise.
+    ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
+    against the roster test2. Raises what training and measuring raise.
     """
     known = read_rows(path)
     waiting = []
@@ -271,7 +273,7 @@ def run_jobs(
         if run is not None and not unknown:
             yield ArmResult(job, run, _find_rows(known, job, against))
         else:
-            waiting.append((job, unknown, labels))
+            waiting.append((job, unknown, labels, logging))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, new) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
@@ -293,13 +295,18 @@ def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> t
     return tuple(row for row in found if row is not None)
 
 
-def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool) -> ArmResult:
+def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, logging: Logging | None) -> ArmResult:
     import torch
 
     torch.set_num_threads(1)
     try:
         run = run_job(job)
-        return ArmResult(job, run, tuple(measure(submission_of(job, run), each, labels=labels) for each in against))
+        submission = submission_of(job, run)
+        rows = [
+            measure(submission, each, labels=labels, logging=logging if each.name == TEST2 else None)
+            for each in against
+        ]
+        return ArmResult(job, run, tuple(rows))
     except InputError as error:
         raise InputError(f"{job.label}: {error}") from error
     except (RunFailure, OSError) as error:
@@ -382,7 +389,9 @@ def _training_seconds(job: Job) -> float:
 
 
 def _measuring_seconds(opponents: Opponents) -> float:
-    """Processor seconds of measuring one run against a roster, from a sample of scenarios."""
+    """Processor seconds of measuring one run against a roster, from a sample of scenarios; of test2 the known bound."""
+    if opponents.name == TEST2:
+        return SECONDS
     whole, some = lewis_field().source.table, lewis_field(SAMPLE).source
     assert whole is not None
     began = time.process_time()

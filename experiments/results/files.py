@@ -25,9 +25,9 @@ EXPLOITED = {
     "exploited_robust.jsonl": "robust",
 }
 MADE_BY = {
-    "bench.jsonl": "dond bench OCCUPANT --against test --results docs/results/bench.jsonl",
+    "bench.jsonl": "dond bench OCCUPANT --against dev2 --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
-    "baselines.jsonl": "dond experiment baselines --against test --results docs/results/baselines.jsonl",
+    "baselines.jsonl": "dond experiment baselines --against dev2 --results docs/results/baselines.jsonl",
     **{
         f"{name}.jsonl": f"dond experiment baselines --config {name}.yaml --results docs/results/{name}.jsonl"
         for name in COMPARISONS

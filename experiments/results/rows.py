@@ -72,7 +72,7 @@ ARMS = {  # descriptions of arms and other names
     "paid_for_more": "a small league rewarded for the difference of scores",
 }
 CONFIGS = ROOT / "experiments" / "configs"
-EVERY_ROSTER = ("expert.jsonl",)  # all rosters; of other files the test roster alone if measured
+EVERY_ROSTER = ("expert.jsonl",)  # all rosters; of other files the held-out one alone if measured
 SPEED = ("batched engine, uniform-legal", "AEC env()", "PPO training")  # rows of the benchmark in the short table
 
 
@@ -105,7 +105,7 @@ def read_boards(name: str, folder: Path) -> list[Board]:
 
 
 def bench_short_rows(name: str, folder: Path) -> Iterator[ShortRow]:
-    """One row per arm, on the test roster if measured, and differences from the reference arm."""
+    """One row per arm, on the held-out roster if measured, and differences from the reference arm."""
     found = read_boards(name, folder)
     for benchmark, arms, compared, _ in found if name in EVERY_ROSTER else found[:1]:
         for arm in arms:

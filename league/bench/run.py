@@ -43,6 +43,7 @@ from league.bench.protocol import (
     protocol_document,
 )
 from league.bench.results import FORMAT, Row, digest, seal_row
+from league.bench.test2 import SAMPLE, Logging, log_evaluation, logging_of
 from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
@@ -57,7 +58,7 @@ from partners.provenance import (
     provenance_of,
     roster_test_members,
 )
-from partners.rosters import ROSTERS, roster
+from partners.rosters import FORMER, RENAMED, ROSTERS, TEST2, roster
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -186,8 +187,8 @@ class Provenance(NamedTuple):
 def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
     """The provenance of a submission that may be measured against ``partners``.
 
-    Raises :class:`partners.provenance.ProvenanceError` where one of them is of the roster test and the submission, or
-    an ancestor of it, trained with that roster, or where its training opponents are neither recorded nor declared.
+    Raises :class:`partners.provenance.ProvenanceError` where one of them is of a held-out roster and the submission, or
+    an ancestor of it, trained with such a roster, or where its training opponents are neither recorded nor declared.
     """
     identity, past = submission.known
     training = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
@@ -293,6 +294,8 @@ def opponents_of(words: Sequence[str]) -> Opponents:
     """
     if not words:
         raise InputError(f"name the opponents with --against: one of {', '.join(ROSTERS)}, or occupants")
+    if FORMER in words:
+        raise InputError(RENAMED)
     if len(words) == 1 and words[0] in ROSTERS:
         if not roster(words[0]):
             raise InputError(f"the roster {words[0]} has no members yet")
@@ -318,6 +321,7 @@ def measure(
     labels: bool = False,
     workers: int = 1,
     exploitability: bool = True,
+    logging: Logging | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Row:
     """Play all games and return the results line.
@@ -326,12 +330,17 @@ def measure(
     read labels twice more, every offer being a PROPOSE and an INSIST, for the figure ``best_labels``.
 
     ``exploitability``: also solve exact best responses to the submission, on all scenarios of ``lewis`` and where it
-    has them (:func:`exploitability_of`).
+    has them (:func:`exploitability_of`). ``logging``: of evaluations against the roster test2
+    (:func:`league.bench.test2.logging_of`), which has a sample of its own; none is larger.
 
-    Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners,
-    :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
+    Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners, or is
+    not logged, :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
     """
     began = time.perf_counter()
+    if logging is None:
+        logging_of(opponents.partners, Path(), None, None)  # raises where a log is needed
+    if opponents.name == TEST2:
+        sample = min(sample or SAMPLE, SAMPLE)
     origin = provenance(submission, opponents.partners)
     player = submission.player.partner()
     field = beyond_field(sample) if beyond else lewis_field(sample)
@@ -342,6 +351,12 @@ def measure(
         name = submission.name if expensive_to_query(player.traits) else costly[0]
         raise InputError(f"{name} is costly to query in more than 10,000 games per partner: give --sample N")
     times = 1 if sample is not None else replicates
+    known = {"name": submission.name, "seed": submission.seed, "identity": origin.identity}
+    benchmark = protocol_document(field, opponents.name, opponents.partners, times)
+    if logging is not None:
+        earlier = log_evaluation(
+            logging, **known, against=opponents.name, scenarios=f"{benchmark['number_of_scenarios']} of {field.name}"
+        )
     games = play_roster(submission.player, opponents.partners, field.source, times, workers=workers, report=report)
     gains: Row = {}
     if labels:
@@ -351,11 +366,8 @@ def measure(
             for label in LABELS
         ]
         gains = label_gains(games, relabelled, field)
-    benchmark = protocol_document(field, opponents.name, opponents.partners, times)
     about = {
-        "name": submission.name,
-        "seed": submission.seed,
-        "identity": origin.identity,
+        **known,
         "learned": player.traits.learned,
         "deterministic": player.traits.deterministic,
         "sees_everything": player.traits.privileged,
@@ -377,6 +389,8 @@ def measure(
         "cells": cells_of(games, field),
         "answers": answers_of(games),
     }
+    if logging is not None:
+        row["test2"] = {"earlier_evaluations": earlier, "reason": logging.reason}
     if exploitability and field.whole and (exploited := exploitability_of(submission.player)) is not None:
         row["exploitability"] = exploited
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}

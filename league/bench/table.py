@@ -23,7 +23,7 @@ from league.bench.protocol import CONFIDENCE, RULES
 from league.bench.results import Row
 from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, count_cell, number_cell
 from partners.equilibrium import table_for
-from partners.rosters import ROSTERS
+from partners.rosters import ROSTERS, TEST2
 
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
@@ -108,6 +108,9 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     if changed := [row for arm in arms for row in arm.rows if row["code"].get("changed_since")]:
         total = sum(len(arm.rows) for arm in arms)
         notes.append(f"{len(changed)} of {total} results were measured by sources that no commit holds.")
+    if used := [row["test2"]["earlier_evaluations"] for arm in arms for row in arm.rows if "test2" in row]:
+        times = " to ".join(f"{number:,}" for number in sorted({min(used), max(used)}))
+        notes.append(f"Evaluations against {TEST2} that were logged before these: {times}.")
     by_remark: dict[str, list[str]] = {}
     for arm in arms:
         remarks = dict.fromkeys(text for row in arm.rows for text in _submission_notes(row["submission"]))

@@ -6,8 +6,9 @@ likeliest act. One line is added to the results file.
 
 examples:
   dond bench expert --against dev
-  dond bench ppo/0001 --against test --name ppo --seed 1
+  dond bench ppo/0001 --against dev2 --name ppo --seed 1
   dond bench --run runs/league --member main --against dev
+  dond bench expert --against test2 --reason "figures of the paper"   # held out: logged in docs/results/test2_log.jsonl
   dond bench heuristic --against boulware --against "linear(floor=0.6)"
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
   dond bench table                                  # the leaderboard
@@ -63,7 +64,7 @@ def command() -> None:
     "--against",
     multiple=True,
     metavar="OCCUPANT",
-    help="its partners: an occupant, or a roster (train, dev, test); may be repeated",
+    help="its partners: an occupant, or a roster (train, dev, dev2, test2); may be repeated",
 )
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of OCCUPANT: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
@@ -89,6 +90,10 @@ def command() -> None:
 @click.option("--workers", type=integer(1, 64), default=1, metavar="N", help="processes (1)")
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
+)
+@click.option("--reason", metavar="TEXT", help="with --against test2: why, for the log of its evaluations")
+@click.option(
+    "--log", type=FILE, metavar="FILE", help="with --against test2: the log (that of the checkout, or by the results)"
 )
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the line says so")
 def run(

@@ -27,7 +27,7 @@ from rich.text import Text
 
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
 from dond_marl.seats import Traits
-from league.cli.shell import Command, output_console, print_line
+from league.cli.shell import Command, RosterName, output_console, print_line
 from partners.learning.rewards import REWARDS
 from partners.rosters import ROSTERS, load_rosters
 
@@ -211,15 +211,15 @@ def _document(entry: Entry) -> dict[str, Any]:
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, type=click.Choice(ROSTERS), metavar="[ROSTER]...")
+@click.argument("names", nargs=-1, type=RosterName(), metavar="[ROSTER]...")
 def rosters(names: tuple[str, ...]) -> None:
-    """List the rosters of partners: train to learn from, dev for tuning, test for measuring.
+    """List the rosters of partners: train to learn from, dev and dev2 for tuning, test2 for reported evaluations.
 
-    No measured policy has trained with a member of test. docs/ROSTERS.md tells how similar the members are.
+    No measured policy has trained with a member of dev2 or test2. docs/ROSTERS.md tells how similar the members are.
 
     examples:
       dond rosters
-      dond rosters test
+      dond rosters test2
     """
     stored = load_rosters()
     for name in names or ROSTERS:

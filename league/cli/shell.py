@@ -44,6 +44,7 @@ from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCES
 from dond_marl.trust import allow_typed_names, trust_document, trust_everything
 from league.cli.stops import STOPS
+from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -156,6 +157,18 @@ class Number(click.ParamType[int | float]):
 def integer(low: int, high: int) -> Number:
     """An integer in ``low``..``high``."""
     return Number(int, range(low, high + 1).__contains__, f"an integer in {low}..{high}")
+
+
+class RosterName(click.Choice[str]):
+    """The name of a roster; the former name of one is refused with its new one."""
+
+    def __init__(self) -> None:
+        super().__init__(ROSTERS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == FORMER:
+            self.fail(RENAMED, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class WritableFile(click.Path):

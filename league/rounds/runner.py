@@ -54,7 +54,7 @@ def run_league(
     Without a ``config`` the run's own settings are used; ``backend`` replaces theirs, without effect on rows. Raises
     :class:`RunError` or :class:`league.ledger.ledger.LedgerError`, and before anything is written
     :class:`league.tasks.devices.DeviceError` if a learner's device is missing, and
-    :class:`partners.provenance.ProvenanceError` if a learner of a new run would train against the roster test.
+    :class:`partners.provenance.ProvenanceError` if a learner of a new run would train against a held-out roster.
     """
     if config is not None:
         check_devices(config.learners)
@@ -141,7 +141,7 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     try:
         check_league_provenance(config)
     except ProvenanceError as error:
-        watcher.warn(f"this run, which was started under another roster test, continues: {error}")
+        watcher.warn(f"this run, which was started under other held-out rosters, continues: {error}")
     if notes["machine"] != machine():
         changed = _changed_versions(notes["machine"], machine())
         watcher.warn(f"this run was started elsewhere: {changed}; results may differ in the last digits")

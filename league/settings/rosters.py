@@ -1,9 +1,10 @@
 """The member lists of a league's settings: ``members`` to play, ``gate`` to judge by, ``heldout`` for the end.
 
 A list may name a roster (:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``,
-``dev``, also called ``standard``, and ``test``. A roster stands for those of its members that no list names; in
-``gate``, which may repeat occupants of ``members``, also for those that ``members`` names. Members of the roster test
-are played at the end only: ``members`` and ``gate`` refuse them.
+``dev``, also called ``standard``, and ``dev2``. A roster stands for those of its members that no list names; in
+``gate``, which may repeat occupants of ``members``, also for those that ``members`` names. Members of the roster dev2
+are played at the end only: ``members`` and ``gate`` refuse them. All three refuse those of test2, whose evaluations are
+logged: ``dond bench`` plays them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from typing import Any
 from dond_marl.errors import quote
 from dond_marl.occupants import OccupantNameError, spec_name
 from league.settings.layers import Path, format_path
-from league.settings.sections import MemberConfig
-from partners.rosters import DEV, TEST, TRAIN, plain_name, roster
+from league.settings.sections import MemberConfig, wrong
+from partners.rosters import DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, TEST: TEST}  # a roster's names in a config
+NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # a roster's names in a config
+
+
+OF_BENCH = f"the evaluations on the roster {TEST2} are logged: run `dond bench` with --against {TEST2} and --reason"
 
 
 def zoo() -> list[str]:
@@ -29,7 +33,15 @@ def zoo() -> list[str]:
 
 
 def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The three lists with their rosters expanded; a value that is no list stays, and is refused later."""
+    """The three lists with their rosters expanded; a value that is no list stays, and is refused later.
+
+    Raises a complaint about rosters that no list may name.
+    """
+    for key in LISTS:
+        items = settings.get(key, ())
+        for name in [items] if isinstance(items, str) else items if isinstance(items, list | tuple) else ():
+            if name in (FORMER, TEST2):
+                raise wrong(RENAMED if name == FORMER else OF_BENCH, key)
     lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
     lists = {key: [items] if isinstance(items, str) and items in NAMES else items for key, items in lists.items()}
     named = {
@@ -67,14 +79,16 @@ def find_duplicates(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, 
 
 
 def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
-    """Path and text of a complaint about each member of the roster test outside of ``heldout``."""
-    test = set(_plain(roster(TEST)))
-    for key in ("members", "gate"):
+    """Path and text of a complaint about each member of dev2 outside of ``heldout``, and of test2 anywhere."""
+    dev2, test2 = (set(_plain(roster(name))) for name in (DEV2, TEST2))
+    for key in LISTS:
         for place, member in enumerate(lists[key]):
-            if plain_name(member.spec) in test:
+            if (plain := plain_name(member.spec)) in test2:
+                yield (key, place), f"{member.spec} is in {TEST2}: leave it out. {OF_BENCH}"
+            elif plain in dev2 and key != "heldout":
                 yield (
                     (key, place),
-                    f"{member.spec} is in the roster test, which is played at the end only: leave it out, or list it "
+                    f"{member.spec} is in the roster dev2, which is played at the end only: leave it out, or list it "
                     f"in heldout; partners to learn from are in the roster train, others for tuning in dev",
                 )
 

@@ -85,12 +85,12 @@ def _identity(league: str, name: str) -> str:
 
 
 def check_training_provenance(config: TrainConfig) -> None:
-    """Raise :class:`partners.provenance.ProvenanceError` if the learner would train with the roster test."""
+    """Raise :class:`partners.provenance.ProvenanceError` if the learner would train with a held-out roster."""
     refuse_test_roster(training_ancestry(config), "the learner")
 
 
 def check_league_provenance(config: Config) -> None:
-    """Raise :class:`partners.provenance.ProvenanceError` if a learner would train with the roster test."""
+    """Raise :class:`partners.provenance.ProvenanceError` if a learner would train with a held-out roster."""
     for name, past in league_ancestries(config).items():
         refuse_test_roster(past, name)
 

@@ -255,7 +255,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     """A training before its first update; ``anew=False``: ``init_from`` is not read, because a checkpoint follows.
 
     Raises what opening its scenarios, seating its partner or reading initial weights raises, and, with ``anew``,
-    :class:`partners.provenance.ProvenanceError` if it would train against the roster test.
+    :class:`partners.provenance.ProvenanceError` if it would train against a held-out roster.
     """
     settings = config.training
     if settings.algo == "bc":

@@ -83,7 +83,7 @@ def distill(recipe: Recipe, template: Template, folder: Path, report: Callable[[
     """Train the model of ``recipe`` for prompts of ``template`` into ``folder``, and return its card.
 
     ``report`` is called with lines about the progress. Raises ``ValueError``, and, before anything is written,
-    :class:`partners.provenance.ProvenanceError` if the recipe has a partner of the roster test.
+    :class:`partners.provenance.ProvenanceError` if the recipe has a partner of a held-out roster.
     """
     past = recipe.ancestry()
     refuse_test_roster(past, "the student")

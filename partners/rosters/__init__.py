@@ -1,8 +1,9 @@
-"""The rosters, three disjoint lists of partners in ``rosters.yaml``, written by ``dond experiment rosters draw``.
+"""The rosters, four disjoint lists of partners in ``rosters.yaml``, written by ``dond experiment rosters draw``.
 
-Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev*; *test* is used by ``dond bench``
-and by final evaluations only. Members are specs as text, written as :func:`dond_marl.occupants.spec_name` writes them,
-sorted. A roster's hash is the SHA-256 of its members, one per line.
+Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev* and *dev2*, the second of which no
+learner trains with; *test2* has partners that this project's author did not write, and is for reported evaluations,
+each of which is logged (:mod:`league.bench.test2`). Members are specs as text, written as
+:func:`dond_marl.occupants.spec_name` writes them, sorted. A roster's hash is the SHA-256 of its members, one per line.
 """
 
 from __future__ import annotations
@@ -48,8 +49,14 @@ def family_of(spec: Spec) -> str:
 
 FILE = Path(__file__).with_name("rosters.yaml")
 BANK = FILE.with_name("bank.yaml")
-ROSTERS = ("train", "dev", "test")
-TRAIN, DEV, TEST = ROSTERS
+ROSTERS = ("train", "dev", "dev2", "test2")
+TRAIN, DEV, DEV2, TEST2 = ROSTERS
+HELD_OUT = (DEV2, TEST2)  # no learner trains with their members
+FORMER = "test"  # the name of dev2 before there was test2
+RENAMED = (
+    f"the roster {FORMER} is now called {DEV2}, with the same members; the held-out roster is {TEST2}, for reported "
+    "evaluations (docs/ROSTERS.md)"
+)
 
 
 class Rosters(NamedTuple):
@@ -57,15 +64,17 @@ class Rosters(NamedTuple):
 
     seed: int  # the published seed that the rosters were drawn from
     families: dict[str, dict[str, tuple[int | float | str, ...]]]  # families of candidates: values by parameter
-    roles: dict[str, str]  # of each family: train, dev or test if it is in that roster only, else shared
+    roles: dict[str, str]  # of each family: train, dev or dev2 if it is in that roster only, else shared
     members: dict[str, tuple[str, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
+    test2_seed: int  # the published seed of the members of test2 that were drawn
+    test2_date: str  # when test2 was drawn, before anything was evaluated on it
 
 
 def roster(name: str) -> tuple[str, ...]:
-    """The members of the roster ``train``, ``dev`` or ``test``, sorted specs. Raises :class:`InputError` for others."""
+    """The members of one of :data:`ROSTERS`, sorted specs. Raises :class:`InputError` for others."""
     if name not in ROSTERS:
-        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
+        raise InputError(RENAMED if name == FORMER else f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return load_rosters().members[name]
 
 
@@ -77,11 +86,17 @@ def occupants_named(name: str) -> tuple[str, ...]:
 def bank() -> tuple[str, ...]:
     """The bank of ``bayes_reply``: programs of the families of the roster train, sorted specs.
 
-    None is a member of another roster or decides like one (:func:`experiments.rosters.draw_bank`).
+    None is a member of dev or dev2 or decides like one (:func:`experiments.rosters.draw_bank`).
     """
     import yaml  # imported on use: playing needs no YAML
 
     return tuple(yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"])
+
+
+def author_of(spec: Spec) -> str:
+    """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, or else ``project``."""
+    kind, given = parse_spec(spec)
+    return str(given["program"])[0] if kind == "independent" else kind if kind == "negmas" else "project"
 
 
 def members_hash(members: Iterable[str]) -> str:
@@ -100,7 +115,8 @@ def load_rosters(path: Path = FILE) -> Rosters:
         hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
         families = {family: _values(row["values"]) for family, row in held["families"].items()}
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
-        return Rosters(int(held["seed"]), families, roles, members, hashes)
+        own = held[TEST2]
+        return Rosters(int(held["seed"]), families, roles, members, hashes, int(own["seed"]), str(own["date"]))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{path} holds no rosters, as `dond experiment rosters draw` writes them: {quote(str(error))}"

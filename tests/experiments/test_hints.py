@@ -168,9 +168,9 @@ def test_command_writes_table_and_figure(tmp_path, capsys):
 
 
 def test_test_roster_hinters_are_refused(tmp_path):
-    hinter = roster("test")[-1]
+    hinter = roster("dev2")[-1]
     config = small(**{"experiment.hinters": f'["{hinter}"]'})
-    with pytest.raises(ProvenanceError, match="in the roster test"):
+    with pytest.raises(ProvenanceError, match="in the roster dev2"):
         run_experiment(config, tmp_path, print)
 
 

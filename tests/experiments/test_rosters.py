@@ -9,8 +9,12 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.seats import decide
 from experiments.rosters import (
+    AGENTS,
     ALONE,
+    DRAWN,
     LIMIT,
+    NEGMAS,
+    NEW_MEMBERS,
     SEED,
     SIZES,
     TRIES,
@@ -22,14 +26,16 @@ from experiments.rosters import (
     admission_markdown,
     candidates,
     draw,
+    draw_test2,
     labels_markdown,
+    new_members,
     read_admission,
     roles_of,
     rosters_text,
     same_decisions,
     scenario_sample,
 )
-from partners.rosters import DEV, FILE, ROSTERS, TEST, TRAIN, load_rosters, roster
+from partners.rosters import DEV, DEV2, FILE, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, roster
 from tests.command import in_process as dond
 
 # The training members of the default league at the time when copies of them were found among its held-out members.
@@ -42,7 +48,8 @@ TRAINED_WITH = {
         "stubborn(floor=0.9)",
     ],
     "dev": [],
-    "test": [],
+    "dev2": [],
+    "test2": [],
 }
 SMALL = {
     "heuristic": {"accept_ratio": (0.55, 0.8), "insist_ratio": (0.5, 0.8)},
@@ -94,25 +101,25 @@ def test_agreement_is_asymmetric_and_over_all_decisions_in_both_seats():
 
 
 def test_the_shipped_rosters_have_the_sizes_that_were_published():
-    assert {name: len(roster(name)) for name in ROSTERS} == SIZES and load_rosters().seed == SEED
+    assert {name: len(roster(name)) for name in DRAWN} == SIZES and load_rosters().seed == SEED
 
 
-def test_half_of_test_has_new_families():
+def test_half_of_dev2_has_new_families():
     known = {parse_spec(member)[0] for member in roster(TRAIN)}
-    strangers = [member for member in roster(TEST) if parse_spec(member)[0] not in known]
-    assert len(roster(TEST)) * 0.4 <= len(strangers) <= len(roster(TEST)) * 0.6
+    strangers = [member for member in roster(DEV2) if parse_spec(member)[0] not in known]
+    assert len(roster(DEV2)) * 0.4 <= len(strangers) <= len(roster(DEV2)) * 0.6
 
 
 def test_families_are_in_the_rosters_of_their_roles_alone():
     rosters = load_rosters()
     assert rosters.roles == roles_of(rosters.families, rosters.seed)
-    for name in ROSTERS:
+    for name in DRAWN:
         assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
 
 
 def test_every_member_was_drawn_from_its_family():
     rosters = load_rosters()
-    for name in ROSTERS:
+    for name in DRAWN:
         for member in roster(name):
             assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
 
@@ -123,18 +130,18 @@ def test_record_matches_shipped_rosters():
     for row in taken:
         if row.roster != TRAIN:
             assert row.nearest_train[1] < LIMIT and row.nearest_train[0] in roster(TRAIN)
-        assert row.nearest[1] < (LIMIT if row.roster == TEST and row.nearest[0] not in roster(TEST) else TWIN)
+        assert row.nearest[1] < (LIMIT if row.roster in HELD_OUT and row.nearest[0] not in roster(row.roster) else TWIN)
     assert all(row.nearest_train[1] <= row.nearest[1] for row in taken)
 
 
 def test_test_roster_excludes_used_partners():
-    assert not set(USED_BEFORE) & set(roster(TEST))
+    assert not set(USED_BEFORE) & set(roster(DEV2))
     assert {parse_spec(member)[0] for member in USED_BEFORE}.isdisjoint(
-        f for f, role in load_rosters().roles.items() if role == TEST
+        f for f, role in load_rosters().roles.items() if role == DEV2
     )
 
 
-@pytest.mark.parametrize("name", [DEV, TEST])
+@pytest.mark.parametrize("name", [DEV, DEV2])
 def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
     members = {key: list(roster(key)) for key in ROSTERS}
     for member in roster(name)[:: len(roster(name)) // 2]:
@@ -145,7 +152,8 @@ def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
 
 @pytest.mark.slow
 def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
-    again, taken = compared.assess_all(load_rosters().members), [row for row in RECORD if not row.reason]
+    again = compared.assess_all(load_rosters().members)
+    taken = [row for row in RECORD if not row.reason and row.roster in DRAWN]
     assert [row.reason for row in again] == [""] * len(again)
     for row, told in zip(again, taken, strict=True):
         assert row[:2] == told[:2] and row.nearest_train[0] == told.nearest_train[0]
@@ -157,8 +165,45 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
 def test_the_published_seed_draws_the_shipped_rosters():
     rosters = load_rosters()
     drawn = draw(rosters.families, rosters.seed)
-    assert drawn.rosters == rosters
-    assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason]
+    assert all(drawn.rosters.members[name] == rosters.members[name] for name in DRAWN)
+    assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason and row.roster in DRAWN]
+
+
+def test_test2_is_by_others_and_at_new_values():
+    rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
+    assert authors.count("negmas") == AGENTS and authors.count("project") == NEW_MEMBERS
+    assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}
+    assert all(parse_spec(m)[1]["agent"] in NEGMAS for m in roster(TEST2) if author_of(m) == "negmas")
+    for member in (member for member in roster(TEST2) if author_of(member) == "project"):
+        family, given = parse_spec(member)
+        assert member in new_members(rosters.families[family], family, rosters.test2_seed)
+        fractions = {name for name, values in rosters.families[family].items() if isinstance(values[0], float)}
+        assert fractions <= given.keys()
+        assert not any(given[name] in rosters.families[family][name] for name in fractions)
+
+
+def test_new_members_lie_between_the_old_values():
+    for member in new_members({"demand": (0.7, 1.0), "floor": (0.2, 0.25), "late": (1, 3)}, "stubborn", 1):
+        given = parse_spec(member)[1]
+        assert 0.7 < given["demand"] < 1 and 0.2 < given["floor"] < 0.25 and given.get("late", 2) == 2
+    for member in new_members({"of": ("nice", "tough"), "rate": (0.1, 0.3)}, "trembling", 1):
+        assert parse_spec(member)[1]["of"] in ("nice", "tough")
+    assert new_members({}, "tough", 1) == new_members({"late": (1, 2)}, "stubborn", 1) == []
+
+
+def test_draw_of_test2_is_a_function_of_the_seed():
+    few = load_rosters()._replace(families={"versatile": {"accept_ratio": (0.4, 0.9)}})
+    one, again, other = (draw_test2(few, seed, (), comparisons=Comparisons(scenario_sample(6))) for seed in (1, 1, 2))
+    assert one == again and one.rosters.members[TEST2] != other.rosters.members[TEST2]
+    assert [row.member for row in one.admitted] == list(one.rosters.members[TEST2])
+    assert all(row.reason for row in one.refused)
+
+
+@pytest.mark.parametrize("author", ["c", "project"])
+def test_some_members_of_test2_are_admitted_again(author, compared):
+    (row,) = [row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(row.member) == author][:1]
+    near = compared.nearest(row.member, roster(TRAIN))
+    assert near == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
 
 
 # --- Admission ------------------------------------------------------------------------------------------------------
@@ -181,14 +226,14 @@ def test_distinct_candidates_are_taken(candidate, compared):
 
 def test_used_partners_are_refused_in_test(compared):
     nobody = {name: [] for name in ROSTERS}
-    assert "met before" in compared.assess("micro", TEST, nobody).reason
+    assert "met before" in compared.assess("micro", DEV2, nobody).reason
     assert compared.assess("micro", DEV, nobody).reason == ""
-    assert "like heuristic, met before" in compared.assess("first_acceptable_offer(tau=5.5)", TEST, nobody).reason
+    assert "like heuristic, met before" in compared.assess("first_acceptable_offer(tau=5.5)", DEV2, nobody).reason
 
 
 def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
     for pair in (("heuristic", "first_acceptable_offer"), ("first_acceptable_offer", "heuristic")):
-        reason = compared.assess(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "test": []}).reason
+        reason = compared.assess(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "dev2": []}).reason
         assert f"like {pair[0]}" in reason
 
 
@@ -197,7 +242,7 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
 
 def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
     heard = []
-    few = {"sizes": {"train": 4, "dev": 2, "test": 2}, "scenarios": FEW}
+    few = {"sizes": {"train": 4, "dev": 2, "dev2": 2}, "scenarios": FEW}
     one, again = draw(SMALL, 3, report=heard.append, **few), draw(dict(reversed(SMALL.items())), 3, **few)
     assert one == again and one.rosters != draw(SMALL, 4, **few).rosters
     assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
@@ -207,7 +252,7 @@ def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
 
 
 def test_a_roster_stays_short_where_the_families_hold_no_more():
-    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "test": 5}, scenarios=FEW)
+    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "dev2": 5}, scenarios=FEW)
     assert sorted(sum(drawn.rosters.members.values(), ())) == ["heuristic", "tough"]
 
 
@@ -251,7 +296,7 @@ def test_record_and_rosters_are_read_back_as_they_were_written(tmp_path):
 )
 def test_table_compares_programs(member, family_in_train):
     text = admission_markdown(RECORD)
-    assert text.count("\n| `") == sum(SIZES.values())
+    assert text.count("\n| `") == sum(len(roster(name)) for name in ROSTERS)
     assert f"| `{member}` | {family_in_train} |" in text
 
 

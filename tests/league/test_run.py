@@ -34,7 +34,7 @@ SMALL = {
     "env.max_turns": 2,
     "league.evaluate": "false",
 }
-TEST_MEMBER = roster("test")[0]
+TEST_MEMBER = roster("dev2")[0]
 TRAINING = {"training.num_train_steps": 200, "training.rollout": 1, "training.num_envs": 64}
 
 
@@ -239,7 +239,7 @@ def test_policy_that_trained_with_the_test_roster_is_not_measured_by_it(against,
     for call in (
         lambda: evaluate_pair(policy, against, sample=4),
         lambda: check_benchmark(policy, [against]),
-        lambda: check_benchmark(str(here / "policy.json"), ["test"]),
+        lambda: check_benchmark(str(here / "policy.json"), ["dev2"]),
     ):
         with pytest.raises(ProvenanceError):
             call()
@@ -253,7 +253,7 @@ def test_policy_of_unknown_provenance_is_not_measured_by_the_test_roster(here):
         check_pair(policy, TEST_MEMBER)
     with pytest.raises(ProvenanceError):
         check_pair(seat_occupant(policy), TEST_MEMBER)
-    assert check_benchmark(policy, ["test"], declare="heuristic only")[0].declared == "heuristic only"
+    assert check_benchmark(policy, ["dev2"], declare="heuristic only")[0].declared == "heuristic only"
     assert check_pair(seat_occupant("tough"), TEST_MEMBER).against == TEST_MEMBER
 
 

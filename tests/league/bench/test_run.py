@@ -38,7 +38,7 @@ from league.standings.references import reference_of
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NO_PAST, ProvenanceError, identity, provenance_of
-from partners.rosters import DEV, TEST, members_hash, roster
+from partners.rosters import DEV, DEV2, members_hash, roster
 from tests.command import dond
 from tests.league.absent import install_absent
 from tests.third_party import install, on_the_path
@@ -217,8 +217,10 @@ def test_roster_is_played_whole():
         opponents_of([DEV, "heuristic"])
     with pytest.raises(InputError):
         opponents_of([])
-    with pytest.raises(OccupantNameError, match=f"'{TEST}'"):
-        opponents_of(["tset"])
+    with pytest.raises(OccupantNameError, match="'dev2'"):
+        opponents_of(["dve2"])
+    with pytest.raises(InputError, match="now called dev2"):
+        opponents_of(["test"])
 
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
@@ -244,18 +246,18 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
 
 
 def test_training_with_the_test_roster_is_refused(tmp_path):
-    member = roster(TEST)[0]
+    member = roster(DEV2)[0]
     past = NO_PAST.add_opponents([provenance_of(member), provenance_of("linear")])
     leaked = submission_of_spec(str(network(tmp_path / "leaked.json", **past.note())), "leaked")
     with pytest.raises(ProvenanceError):
-        play(leaked, opponents_of([TEST]))
+        play(leaked, opponents_of([DEV2]))
     row = play(leaked, opponents_of(["linear", "stubborn"]))
     assert row["figures"]["points"] and row["submission"]["met_here"] == [identity("linear")]
 
 
 def test_unknown_provenance_must_be_declared(tmp_path):
     submission = submission_of_spec(str(network(tmp_path / "old.json")), "old")
-    member = roster(TEST)[0]
+    member = roster(DEV2)[0]
     for written in (member, identity(member), f"mixture(of=[{member!r}])"):
         with pytest.raises(ProvenanceError):
             play(submission, opponents_of([written]))
@@ -274,7 +276,7 @@ class Stranger(Linear):
 def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
     names = "stranger = stranger:Stranger\nalias = partners.scripted.time_based:Linear"
     with on_the_path(install(tmp_path, "stranger", STRANGER, names), monkeypatch):
-        member = roster(TEST)[0]
+        member = roster(DEV2)[0]
         assert provenance_of("stranger").past.unknown == ("",) and provenance_of("alias").past == NO_PAST
         with pytest.raises(ProvenanceError):
             provenance(submission_of_spec("stranger"), [member])

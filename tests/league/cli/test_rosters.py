@@ -16,6 +16,8 @@ def test_list_has_members_and_hashes():
 def test_list_of_one_roster_and_an_unknown_one():
     done = dond("rosters", "dev")
     hashes = load_rosters().hashes
-    assert hashes["dev"] in done.stdout and hashes["test"] not in done.stdout
+    assert hashes["dev"] in done.stdout and hashes["dev2"] not in done.stdout
+    done = dond("rosters", "test")
+    assert done.returncode == 2 and "dev2" in done.stderr and "test2" in done.stderr
     done = dond("rosters", "sealed")
     assert done.returncode == 2 and "sealed" in done.stderr

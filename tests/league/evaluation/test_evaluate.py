@@ -43,7 +43,7 @@ from partners.equilibrium import table_for
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NO_PAST, provenance_of
-from partners.rosters import TEST, roster
+from partners.rosters import DEV2, roster
 from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -414,7 +414,7 @@ def test_probe_with_memory_gives_bounds(tmp_path):
 
 
 def test_test_roster_training_is_refused(tmp_path, capsys):
-    member = roster(TEST)[0]
+    member = roster(DEV2)[0]
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=1)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     pasts = {"leaked": NO_PAST.add_opponents([provenance_of(member)]).note(), "old": {}, "clean": NO_PAST.note()}

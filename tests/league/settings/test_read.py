@@ -59,7 +59,7 @@ def test_zoo_is_the_roster_train():
     [
         ("members: zoo", roster("train"), ()),
         ("members: train\nheldout: dev", roster("train"), roster("dev")),
-        ("members: [heuristic]\nheldout: test", ("heuristic",), roster("test")),
+        ("members: [heuristic]\nheldout: dev2", ("heuristic",), roster("dev2")),
         ("members: [expert, zoo]\nheldout: [linear]", ("expert", *(set(roster("train")) - {"linear"})), ("linear",)),
         ("members: [zoo, 'linear(exponent=1, floor=0.5)']", (*roster("train"),), ()),
         ("members: [zoo, {kind: linear, name: slow}]", (*roster("train"),), ()),

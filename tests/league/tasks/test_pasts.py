@@ -36,7 +36,7 @@ from partners.provenance import (
     refuse_test_roster,
     roster_test_members,
 )
-from partners.rosters import TEST, roster
+from partners.rosters import DEV2, roster
 from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -84,7 +84,7 @@ def training(folder: Path, partner: str, steps: int = 40) -> Path:
 
 
 def member_of_test() -> str:
-    return roster(TEST)[0]
+    return roster(DEV2)[0]
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +292,7 @@ def test_a_league_that_would_meet_the_test_roster_is_refused_whichever_way_leads
     ways["hinter"].write_text(ways["hinter"].read_text().replace("expert: linear", f"expert: {json.dumps(member)}"))
     for way, settings in ways.items():
         refused = in_process("league", "--config", settings)
-        assert refused.returncode == 2 and "roster test" in refused.stderr, way
+        assert refused.returncode == 2 and "roster dev2" in refused.stderr, way
         assert ("main <- " in refused.stderr) == (way in ("hinter", "inside")), (
             way
         )  # the others are named with their line
@@ -301,9 +301,9 @@ def test_a_league_that_would_meet_the_test_roster_is_refused_whichever_way_leads
 
 def test_a_league_may_hold_the_test_roster_out(tmp_path):
     settings = league(tmp_path)
-    settings.write_text(settings.read_text().replace("heldout: [stubborn]", "heldout: test"))
+    settings.write_text(settings.read_text().replace("heldout: [stubborn]", "heldout: dev2"))
     config = load_config(settings)
-    assert isinstance(config, Config) and [member.spec for member in config.heldout] == list(roster(TEST))
+    assert isinstance(config, Config) and [member.spec for member in config.heldout] == list(roster(DEV2))
     for name, past in league_ancestries(config).items():
         refuse_test_roster(past, name)
 
@@ -313,7 +313,7 @@ def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_studen
     tainted = read_past(weights.about).add_opponents([provenance_of(member_of_test())])
     save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
     teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"
-    with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster test"):
+    with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster dev2"):
         distill(Recipe(teacher=teacher, games=(LessonGames("nice", 0.1, number=4),), student=SMALL), load_template(),
                 tmp_path / "student", lambda line: None)  # fmt: skip
     assert not (tmp_path / "student").exists()

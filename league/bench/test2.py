@@ -1,0 +1,79 @@
+"""Evaluations on the held-out roster test2: its fixed sample, and the log that each is written to before it is played.
+
+A roster stays held out only while few decisions depend on it. The log shows how often it was used, and why: one line
+of JSON for each evaluation, which nothing removes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dond_marl.errors import InputError
+from dond_marl.files import refuse_link
+from dond_marl.occupants import Spec
+from league.bench.results import ResultsError, append, digest
+from league.ledger.run_directory import source_commit
+from partners.provenance import held_out_rosters
+from partners.rosters import TEST2
+
+SAMPLE = 662  # scenarios of lewis, each played once in both seats: the partners are slow, above all those of NegMAS
+SECONDS = 60.0  # processor time of one network against all members, at most
+LOG = "test2_log.jsonl"
+IN_CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "results"
+KEYS = ("at", "commit", "name", "seed", "identity_sha256", "against", "scenarios", "reason")  # of a line
+
+
+class Logging(NamedTuple):
+    """The reason of an evaluation on test2, and the file of the log."""
+
+    reason: str
+    log: Path
+
+
+def logging_of(partners: Iterable[Spec], results: Path, reason: str | None, log: Path | None) -> Logging | None:
+    """How an evaluation against ``partners`` is logged; ``None`` if no member of test2 is among them.
+
+    ``log``: by default that of this checkout, otherwise a file next to ``results``. Raises
+    :class:`~dond_marl.errors.InputError` without a reason, and for a reason that no log needs.
+    """
+    if TEST2 not in held_out_rosters(partners):
+        if reason is not None or log is not None:
+            raise InputError(f"--reason and --log are for evaluations against {TEST2}, which alone are logged")
+        return None
+    if reason is None or not reason.strip():
+        raise InputError(
+            f"every evaluation against {TEST2} is logged: say with --reason TEXT why this one is made. Methods are "
+            "compared and tuned on dev and dev2"
+        )
+    folder = IN_CHECKOUT if IN_CHECKOUT.is_dir() else results.parent
+    return Logging(reason.strip(), log or folder / LOG)
+
+
+def log_evaluation(logging: Logging, **what: Any) -> int:
+    """Write a line to the log, and return the number of earlier ones. ``what``: the other :data:`KEYS` of the line.
+
+    Raises :class:`~league.bench.results.ResultsError` for a file that is no log.
+    """
+    refuse_link(logging.log)
+    line = {
+        "at": datetime.now(UTC).isoformat("T", "seconds"),
+        "commit": source_commit()["commit"],
+        **{key: value for key, value in what.items() if key != "identity"},
+        "identity_sha256": digest({"identity": what["identity"]}),
+        "reason": logging.reason,
+    }
+    assert line.keys() == set(KEYS)
+    return append(logging.log, {key: line[key] for key in KEYS}, _check_line)
+
+
+def _check_line(text: bytes, path: Path, number: int) -> None:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        line = None
+    if not isinstance(line, dict) or not line.keys() >= set(KEYS):
+        raise ResultsError(f"{path}, line {number}: no line of a log of {TEST2}; restore the file, or name another")
