@@ -459,11 +459,11 @@ def _request(view: View, base: Triple, named: Triple, *, sign: int = 1) -> Actio
     return Action(Act.PROPOSE, (books, hats, balls))
 
 
-def _exchange(wanted: str, given: str, view: View) -> Meaning | None:
+def _exchange(gained: str, lost: str, view: View) -> Meaning | None:
     """The offer of "the hats instead of the balls": what they leave the person, with the one for the other."""
     left = rest(view.counts, view.theirs or (0, 0, 0))
-    more, less = (_count_items(tags(part), view.counts, plain=True) for part in (wanted, given))
-    if more is None or less is None or _TO_YOU.search(wanted):
+    more, less = (_count_items(tags(part), view.counts, plain=True) for part in (gained, lost))
+    if more is None or less is None or _TO_YOU.search(gained):
         return None
     without = _request(view, left, (min(less[0], left[0]), min(less[1], left[1]), min(less[2], left[2])), sign=-1)
     return _request(view, without.oA, more) if isinstance(without, Action) else without

@@ -253,11 +253,11 @@ class OccupantMenu:
 
         Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
         """
-        wanted = typed.strip() or key
+        text = typed.strip() or key
         if typed.strip() or key not in self.candidates:
-            key = self.keys.get(wanted.removeprefix(f"{RUNS}/"), "")
+            key = self.keys.get(text.removeprefix(f"{RUNS}/"), "")
         listed = self.candidates.get(key)
-        checked = self._check_typed(wanted) if listed is None else self._check_listed(listed)
+        checked = self._check_typed(text) if listed is None else self._check_listed(listed)
         return checked._replace(chosen=True)
 
     def key_of(self, run: str, name: str) -> str | None:

@@ -13,8 +13,8 @@ function showSplit(game) {
   board.querySelector(".side.me > span").textContent = inWords(mine);
   board.querySelector(".side.me strong").textContent = `${own} of ${points(most)}`;
   board.querySelector(".side.me .bar i").style.width = `${(100 * own) / Math.max(most, 1)}%`;
-  const whose = board.querySelector(".whose"), theirs = board.dataset.offered === mine.join(",");
-  if (whose) whose.textContent = theirs ? "Their offer" : "Your draft";
+  const label = board.querySelector(".shown-split"), theirs = board.dataset.offered === mine.join(",");
+  if (label) label.textContent = theirs ? "Their offer" : "Your draft";
   board.querySelector(".side.they [data-lay]")?.toggleAttribute("hidden", theirs);
   const propose = game.querySelector(".act.propose"), agree = game.querySelector(".act.agree");
   if (!propose || propose.disabled) return;

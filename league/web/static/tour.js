@@ -1,4 +1,4 @@
-// The tour of the table, once for each browser: four steps, beside or away from what they explain. Escape, Skip or the first act ends it.
+// The tour of the table, once for each browser: four steps that cover nothing they explain. Escape, Skip or the first act ends it.
 const TOUR = [
   [".lanes", "The pile", "Tap an item to move it between you, below, and your partner, above."],
   [".side.me", "What it is worth", "Items are worth points to you, and other points to your partner. Neither sees the other's."],
