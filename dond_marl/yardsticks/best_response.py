@@ -267,10 +267,10 @@ class Solver:
         known = self._levels.get((context, left), _NO_STATES)
         new = np.sort(numbers[~known.contains(numbers)])
         if len(new):
-            solved = [known, self._solve(new[np.append(True, np.diff(new) > 0)], left)]
-            both = [np.concatenate(columns) for columns in zip(*solved, strict=True)]
-            order = np.argsort(both[0])
-            known = self._levels[context, left] = Level(*(column[order] for column in both))
+            solved = self._solve(new[np.append(True, np.diff(new) > 0)], left)
+            place = np.searchsorted(known.numbers, solved.numbers)
+            both = (np.insert(old, place, found) for old, found in zip(known, solved, strict=True))
+            known = self._levels[context, left] = Level(*both)
         place = np.searchsorted(known.numbers, numbers)
         return Level(numbers, known.values[place], known.act[place])
 
@@ -352,20 +352,17 @@ class Solver:
     def _revealed_acts(self, context: Index, kind: Index, left: int) -> Doubles:
         """The value of each act against one known type, ``[R, 2N]``, of a seat with ``left`` turns left, at least 2."""
         moves, n = self.moves, self.moves.width
-        answers = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], : 2 * n].astype(np.int64)
-        points, rest = moves.points[context], moves.rest[context]
-        claims = np.tile(points, 2)
-        worth = np.where(answers == 2 * n, claims, 0.0)
-        offer = (answers >= 0) & (answers < 2 * n)
-        keeps = np.take_along_axis(rest, np.where(offer, answers, 0) % n, axis=1)  # what the offers leave to the seat
+        answers = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], : 2 * n]  # -1: no legal claim
+        claims, rest = np.tile(moves.points[context], 2), np.tile(moves.rest[context], 2)
+        agreed = answers == 2 * n
         if left == 2:  # the last turn of the game: a claim of the rest is a deal
-            worth[offer & (keeps == np.tile(np.arange(n), 2))] += claims[offer & (keeps == np.tile(np.arange(n), 2))]
+            worth = np.where(agreed | (answers == rest) | (answers == rest + n), claims, 0.0)
         else:
-            after = np.maximum(
-                np.take_along_axis(points, keeps, axis=1), self._revealed_values(left - 2)[context, kind][:, None]
-            )
-            worth = np.where(offer, after, worth)
-        worth[np.tile(np.arange(n) >= moves.splits[context][:, None], 2)] = -np.inf
+            agreeing = np.take_along_axis(claims, rest[:, :n], axis=1)  # to each claim of the partner
+            after = np.maximum(agreeing, self._revealed_values(left - 2)[context, kind][:, None])
+            ended = np.zeros((len(context), 3))
+            worth = np.where(agreed, claims, np.take_along_axis(np.hstack([after, after, ended]), answers, axis=1))
+        worth[answers < 0] = -np.inf
         return worth
 
     def _revealed_values(self, left: int) -> Doubles:

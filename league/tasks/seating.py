@@ -31,7 +31,10 @@ class Seating:
         # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
         self._occupant = lru_cache(maxsize=256)(seat_occupant)
         self._network = lru_cache(maxsize=64)(_network)
-        self._response = lru_cache(maxsize=32)(_response)
+        self._responses = {
+            "oracle": lru_cache(maxsize=32)(_response),
+            "sampled_oracle": lru_cache(maxsize=4)(_response),
+        }
         self.source = lru_cache(maxsize=8)(_open_source)
         self.scenarios = lru_cache(maxsize=2)(self._draw)
 
@@ -43,7 +46,9 @@ class Seating:
         """
         with attribute_to(entrant.name):
             if entrant.blob is not None and entrant.member.role in ORACLES:
-                return monitor(entrant.name, self._response(entrant.blob, place, entrant.member.role))
+                return monitor(
+                    entrant.name, self._responses[entrant.member.role](entrant.blob, place, entrant.member.role)
+                )
             if entrant.blob is not None:
                 return monitor(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None

@@ -14,8 +14,9 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
+from dond_marl.yardsticks.best_response import Moves, OutOfReach, Solver, best_response_value
 from dond_marl.yardsticks.contexts import contexts_in, prior_contexts, splits_of
+from dond_marl.yardsticks.replies import Replies
 from partners.best_response import BestResponse
 
 
@@ -162,6 +163,29 @@ def test_no_catalogue_partner_beats_the_best_response():
             other = seat_occupant(name)
             games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0, prior="lewis")
             assert games.scores[:, seat].mean() < value
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_solver_finds_the_best_of_all_acts(seat):
+    """In every state that any acts reach, though it plays out only those whose bounds reach the best value."""
+    table = TINY if seat == 0 else [Scenario(s.counts, s.utilities[::-1]) for s in TINY]
+    contexts, rules, compared = contexts_in(pack(table), seat), Rules(6), 0
+    for partner in (Whimsical(1), Whimsical(3), seat_occupant("heuristic")):
+        moves = Moves(contexts, Replies(partner, rules, contexts.theirs, ""))
+        solver, left = Solver(moves), rules.max_turns - seat
+        states = [moves.opening(context, seat).following for context in range(contexts.size)]
+        while left > 1:
+            states = [np.unique(numbers) for numbers in states]
+            for numbers in filter(len, states):
+                found, every = solver.solve(numbers, left), solver.act_values(numbers, left)
+                best, plays = every.max(axis=1), found.act < every.shape[1]
+                assert (found.values >= best - 1e-9).all()
+                rows = np.flatnonzero(plays)
+                assert found.values[rows] == pytest.approx(every[rows, found.act[rows]], abs=1e-9)
+                compared += len(rows)
+            states = [moves.steps(moves.unpack(numbers), left).following for numbers in states if len(numbers)]
+            left -= 2
+    assert compared > 100
 
 
 def test_revealed_values_do_not_lower_the_value():
