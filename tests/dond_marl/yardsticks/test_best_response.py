@@ -185,7 +185,7 @@ def test_solver_finds_the_best_of_all_acts(seat):
                 compared += len(rows)
             states = [moves.steps(moves.unpack(numbers), left).following for numbers in states if len(numbers)]
             left -= 2
-    assert compared > 100
+    assert compared > 50
 
 
 def test_revealed_values_do_not_lower_the_value():

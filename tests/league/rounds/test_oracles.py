@@ -18,7 +18,7 @@ from league.rounds.dry_run import estimate
 from league.rounds.opponents import meetings_of
 from league.rounds.repair import hunters_among
 from league.settings.learners import OracleConfig
-from league.settings.read import dump, load_config, parse
+from league.settings.read import ConfigError, dump, load_config, parse
 from league.standings.history import history_of
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Member, Place
@@ -153,6 +153,28 @@ def test_settings_of_leagues_without_oracles_do_not_change():
     assert "oracles" not in dump(load_config("configs/pool_ppo.yaml"))
     config = load_config("configs/league_oracles.yaml")
     assert parse(dump(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        (("of: main, kept", "of: mian, kept"), "oracles[0].of"),
+        (("{name: mixed, of", "{name: main, of"), "oracles[1]"),
+        (("hidden: [8]", "hidden: [8], history: flat"), "oracles[0].of"),
+        (("oracles: [{of: main, kept: 2, newest: 0.8}, {name: mixed, of: main, every: 2, play: sampled}]", ""),
+         "learners[0].matchmaking"),
+        (("scenarios: lewis, split: train", "scenarios: uniform"), "env.scenarios"),
+        (("max_turns: 3", "max_turns: 3, reveal_partner_utilities: true"), "env.reveal_partner_utilities"),
+        (("max_turns: 3", "max_turns: 3, disagree: rejects"), "env.disagree"),
+        (("logging", "stages: [{name: a, rounds: 1, env: {scenarios: uniform}}, {name: b}]\nlogging"),
+         "stages[0].env.scenarios"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_oracles_are_refused(changed, place):
+    assert changed[0] in SETTINGS
+    with pytest.raises(ConfigError) as caught:
+        parse(SETTINGS.replace(*changed))
+    assert any(text.startswith(place) for _, text in caught.value.complaints)
 
 
 def test_dry_run_counts_oracles():
