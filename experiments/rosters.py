@@ -280,11 +280,11 @@ def draw_test2(
         admit(plain_name({"kind": "independent", "program": name}))
     rng = generator(seed, "families at new values")
     lots = {family: iter(new_members(rosters.families[family], family, seed)) for family in sorted(rosters.families)}
-    waiting, wanted = [sorted(lots)[place] for place in rng.permutation(len(lots))], NEW_MEMBERS
-    while waiting and wanted:
+    waiting, missing = [sorted(lots)[place] for place in rng.permutation(len(lots))], NEW_MEMBERS
+    while waiting and missing:
         for family in list(waiting):
-            taken = wanted > 0 and any(map(admit, lots[family]))
-            wanted -= taken
+            taken = missing > 0 and any(map(admit, lots[family]))
+            missing -= taken
             if not taken:
                 waiting.remove(family)
     order = (agents[place] for place in generator(seed, "negotiators of NegMAS").permutation(len(agents)))
@@ -429,9 +429,9 @@ class Comparisons:
             self._shares[member, other, few] = self._plays[member, few].share(self._partner(other))
         return self._shares[member, other, few]
 
-    def _largest_share(self, one: str, two: str, few: bool) -> float:
+    def _largest_share(self, first: str, second: str, few: bool) -> float:
         """The larger agreement of two partners; a costly one is queried in the games of another costly one only."""
-        pairs = ((one, two), (two, one))
+        pairs = ((first, second), (second, first))
         return max(self.share(*pair, few) for pair in pairs if self._is_costly(pair[0]) or not self._is_costly(pair[1]))
 
     def _is_costly(self, spec: str) -> bool:

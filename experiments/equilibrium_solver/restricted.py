@@ -175,7 +175,8 @@ class RestrictedTree(Tree):
             later = np.einsum("vksa,ksa->vks", after.reshape(*after.shape[:2], n, n), answers[..., :n])
         else:
             later = (after.swapaxes(0, 1) @ answers[..., :n].swapaxes(1, 2)).swapaxes(0, 1)
-        return points + later
+        worth: Doubles = points + later
+        return worth
 
     def _rests(self, claims: Index) -> list[Index]:
         """The claims that leave exactly what ``claims`` keep, of each label."""
@@ -215,6 +216,7 @@ class RestrictedTree(Tree):
 
 def shipped_policy(tree: Tree) -> list[Doubles]:
     """The shipped equilibrium as a policy of both seats of ``tree``."""
+    assert isinstance(tree.pool, OrderedPool)
     whole = replace(tree.pool, prior=np.eye(len(tree.pool.values)))
     policy: list[Doubles] = []
     for turn in range(tree.turns):

@@ -127,7 +127,7 @@ class Independent:
     def act(self, turns: Turns) -> Decisions:
         """One call of the program per game: these partners are for evaluation, not for training.
 
-        Raises :class:`~dond_marl.errors.InputError` in longer games than the authors were told of.
+        Raises :class:`~dond_marl.errors.InputError` in longer games than those that the authors described.
         """
         if turns.rules.max_turns > MOST_TURNS:
             raise InputError(

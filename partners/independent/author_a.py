@@ -27,14 +27,14 @@ def possible_values(pool):
 
 @cache
 def usual_values(pool):
-    """What one item of each type is worth on average to somebody of whom nothing is known."""
+    """What one item of each type is worth on average to an unknown other seat."""
     options = possible_values(pool)
     return tuple(sum(v[i] for v in options) / len(options) for i in range(3))
 
 
 def claims(position: Position, mine: bool):
     """The claims of one seat in order, as what that seat would keep."""
-    return [keep for who, _, keep in position.acts if who == mine and keep is not None]
+    return [keep for is_own, _, keep in position.acts if is_own == mine and keep is not None]
 
 
 def offers(position):
@@ -196,8 +196,8 @@ def inequity_averse(position):
         (s for s in position.splits() if dot(usual, rest(pool, s)) >= min(give, 5)), key=lambda s: (liking(s), -sum(s))
     )
     if position.can_agree:
-        asked = liking(keep) * (0.85 if left > 5 else 0.7 if left > 2 else 0.5)
-        if liking(position.offer) >= asked or (left == 1 and liking(position.offer) > 0):
+        requested = liking(keep) * (0.85 if left > 5 else 0.7 if left > 2 else 0.5)
+        if liking(position.offer) >= requested or (left == 1 and liking(position.offer) > 0):
             return AGREE, None
         if left == 1:
             return DISAGREE, None
@@ -262,7 +262,7 @@ def eleventh_hour(position):
 
 @program(memory=True, chance=False)
 def loss_averse_anchorer(position):
-    """The first number heard is an anchor (Galinsky and Mussweiler 2001): a stingy first offer makes it ask for less,
+    """The first number offered is an anchor (Galinsky and Mussweiler 2001): a stingy first offer makes it ask for less,
     a generous one for more. The best offer so far is its reference point: anything lower hurts 2.25 times as much
     (Tversky and Kahneman 1992), so it insists on what it once 'had' and rather risks a breakdown.
     """
@@ -294,7 +294,7 @@ def loss_averse_anchorer(position):
 @program(memory=False, chance=False)
 def fixed_pie_believer(position):
     """Takes it for granted that the other values things as it does itself (Thompson and Hastie 1990). What is worth
-    nothing to it, it keeps, as nobody can want it; what it claims above half, the other must lack. Gets tough when
+    nothing to it, it keeps, as no seat values it; what it claims above half, the other must lack. Gets tough when
     the other seems to claim more than half and is nice as soon as the other seems to be nice.
     """
     left, got, worth = position.turns_left, position.worth(position.offer), position.worth
@@ -357,7 +357,7 @@ def indignant_receiver(position):
         if before is not None:
             anger += 1 if now < before else -0.8 if now > before else 0.3
         anger = max(anger, -1)
-    anger = touchy * (anger + 0.4 * sum(act == INSIST for who, act, _ in position.acts if not who))
+    anger = touchy * (anger + 0.4 * sum(act == INSIST for is_own, act, _ in position.acts if not is_own))
     now = got[-1] if got else 0
     pride = max(6.5 - 0.3 * (10 - left) + 0.8 * anger, 3)
     if position.can_agree and now >= pride:
@@ -446,9 +446,9 @@ def one_more_thing(position):
         while position.worth(keep) < 5 and keep[i] < pool[i] and values[i]:
             keep[i] += 1
     filled = position.worth(keep)
-    wanted = [i for i in order if keep[i] < pool[i] and values[i]]
-    if wanted and (left > 2 or got < 3):
-        dear = [i for i in wanted if filled + values[i] <= 9 - (left <= 4)]
+    desired = [i for i in order if keep[i] < pool[i] and values[i]]
+    if desired and (left > 2 or got < 3):
+        dear = [i for i in desired if filled + values[i] <= 9 - (left <= 4)]
         if dear and filled + values[dear[0]] <= 10 - 0.25 * (10 - left):
             keep[dear[0]] += 1
     gain = position.worth(keep) - got
@@ -464,7 +464,7 @@ def one_more_thing(position):
 
 @program(memory=True, chance=True)
 def war_of_nerves(position):
-    """Poses as somebody who cannot move (Abreu and Gul 2000; Kreps and Wilson 1982). One in five means it. The others
+    """Pretends that it cannot move (Abreu and Gul 2000; Kreps and Wilson 1982). One in five means it. The others
     stick to one claim, and at each act may give in, the likelier the more the other looks like one who truly cannot
     move: it repeats itself, it insists, the end is near. Giving in means taking the offer or, if poor, half.
     """

@@ -25,7 +25,7 @@ def cheapest(p: Position, want):
 
 
 def their_claims(p: Position):
-    """All that the other kept for itself in its offers, in order."""
+    """All that the other retained for itself in its offers, in order."""
     return [keep for mine, act, keep in p.acts if not mine and keep is not None]
 
 
@@ -35,7 +35,7 @@ def my_claims(p: Position):
 
 @functools.cache
 def _others(pool, valued):
-    """All values that the other may have: worth 10 together, each item wanted by someone, one wanted by both."""
+    """All values that the other may have: worth 10 together, each item desired by someone, one desired by both."""
     every = itertools.product(*(range(10 // n + 1) for n in pool))
     return [
         v
@@ -114,7 +114,7 @@ def reads_the_customer(p):
 
 @functools.cache
 def _share_content(pool, valued):
-    """For each split and each need: the share of possible others to whom the rest is worth at least that need."""
+    """For each split and each need: the share of possible other seats that value the rest at least at that need."""
     return {
         keep: [sum(g >= need for g in gains) / len(gains) for need in range(12)]
         for keep, gains in _left_over(pool, valued).items()
@@ -179,7 +179,7 @@ def dreams_up_one_opponent(p):
 @program(memory=True, chance=True)
 def brinkman(p):
     """Schelling, The Strategy of Conflict: binds itself to one high demand and insists on it until a blink point
-    that its character sets; then one offer built on what the other asked for least. Some of them do go
+    that its character sets; then one offer built on what the other requested for least. Some of them do go
     over the cliff.
     """
     have, claims = p.worth(p.offer), their_claims(p)
@@ -229,25 +229,25 @@ def nearest_on_my_curve(p):
 @program(memory=True, chance=False)
 def pays_back_in_kind(p):
     """Reciprocity with a hand held out: comes down by as much as the other came up since its first offer (tit
-    for tat, Axelrod), and where both stand still makes one small step unasked, as in Osgood's GRIT of
+    for tat, Axelrod), and where both stand still makes one small step unrequested, as in Osgood's GRIT of
     1962, then waits again.
     """
     offers = [p.worth(rest(p.pool, c)) for c in their_claims(p)]
-    asked = [p.worth(c) for c in my_claims(p)]
-    start = asked[0] if asked else 8
+    requested = [p.worth(c) for c in my_claims(p)]
+    start = requested[0] if requested else 8
     came_up = max(offers) - offers[0] if offers else 0
     welcome = max(0, offers[0] - 3) if offers else 0  # a kind first offer counts as a gift
-    want = start - came_up - (welcome if asked else 0)
-    if len(asked) >= 2 and len(offers) >= 2 and asked[-1] == asked[-2] and offers[-1] <= offers[-2]:
-        want = min(want, asked[-1] - 1)  # the step unasked
-    elif asked:
-        want = min(want, asked[-1])  # never takes a step back
+    want = start - came_up - (welcome if requested else 0)
+    if len(requested) >= 2 and len(offers) >= 2 and requested[-1] == requested[-2] and offers[-1] <= offers[-2]:
+        want = min(want, requested[-1] - 1)  # the step unrequested
+    elif requested:
+        want = min(want, requested[-1])  # never takes a step back
     want = max(5, want)
     have = p.worth(p.offer)
     if p.can_agree and (have >= want or (p.turns_left <= 2 and have >= 4) or (p.turns_left == 1 and have >= 2)):
         return AGREE, None
     keep = cheapest(p, want)
-    firm = asked and p.worth(keep) == asked[-1]
+    firm = requested and p.worth(keep) == requested[-1]
     return (INSIST, my_claims(p)[-1]) if firm else (PROPOSE, keep)
 
 
@@ -424,14 +424,14 @@ def dearer_every_time(p):
 def red_herring(p):
     """The decoy of every haggling guide: at first claims loudly what it cares for least, leaves something dearer
     on the table, then gives the decoy up as if it hurt and wants the dear things for it. No bluff where
-    nobody wants the decoy.
+    no seat wants the decoy.
     """
     have, claims, rounds = p.worth(p.offer), their_claims(p), len(my_claims(p))
     total = [v * n for v, n in zip(p.values, p.pool)]
     decoy, middle, best = sorted(range(3), key=lambda i: (total[i], p.character[i]))
     bluffs = 1 + (p.character[3] < 0.5)  # how many acts the bluff lasts
     if rounds and claims and not any(c[decoy] for c in claims):
-        bluffs = 0  # nobody wants the decoy
+        bluffs = 0  # no seat wants the decoy
     floor = 7 if rounds <= bluffs else 6 if p.turns_left > 3 else 5 if p.turns_left > 2 else 3
     if p.can_agree and have >= (1 if p.turns_left == 1 else floor):
         return AGREE, None
@@ -473,8 +473,8 @@ def second_thoughts(p):
             return AGREE, None
     if missed[1] is not None and missed[0] > have and missed[0] >= min(wish, 6):
         return INSIST, missed[1]
-    asked = my_claims(p)
+    requested = my_claims(p)
     keep = cheapest(p, max(5, wish))
-    if asked and len(seen) >= 2 and seen[-1][0] < seen[-2][0]:  # it was robbed of something: no step down this time
-        keep = asked[-1]
+    if requested and len(seen) >= 2 and seen[-1][0] < seen[-2][0]:  # it was robbed of something: no step down this time
+        keep = requested[-1]
     return PROPOSE, keep

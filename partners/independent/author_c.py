@@ -15,8 +15,8 @@ def points(p: Position, items):
 
 
 def claims(p: Position, mine):
-    """All that one side has asked to keep so far, in order."""
-    return [keep for who, act, keep in p.acts if who == mine and keep is not None]
+    """All that one side has requested to keep so far, in order."""
+    return [keep for is_own, act, keep in p.acts if is_own == mine and keep is not None]
 
 
 def given(p: Position):
@@ -52,14 +52,14 @@ def bookmaker(p):
     pictures = []
     for taste in TASTES:
         a, b, c = (share / max(1, n) for share, n in zip(taste, p.pool))
-        odds, asked = 1.0, 9.0
+        odds, requested = 1.0, 9.0
         for mine, act, keep in p.acts:
             worth = a * keep[0] + b * keep[1] + c * keep[2] if keep else 7
             if mine and worth < 4.5:
                 odds *= 0.6 ** (4.5 - worth)  # he refused all the rest?
             elif not mine:
-                odds *= 0.6 ** max(0.0, asked - worth)  # he asked for that little?
-                asked -= 1.0
+                odds *= 0.6 ** max(0.0, requested - worth)  # he requested for that little?
+                requested -= 1.0
         pictures.append((odds, a, b, c))
     top = max(pictures)[0]
     pictures = [picture for picture in pictures if picture[0] > top / 20]
@@ -86,19 +86,19 @@ def bookmaker(p):
 @program(memory=True, chance=False)
 def same_price_other_basket(p):
     """A market trader: the price stays, but the basket may change. Tries another basket of about the same worth each
-    time, the one nearest to what the customer has asked for so far, and lowers the price only slowly; never
+    time, the one nearest to what the customer has requested for so far, and lowers the price only slowly; never
     puts worthless things into a basket of one's own, and with no basket left to try says the last one louder.
     After trade-off negotiation in the manner of Faratin, Sierra and Jennings.
     """
-    tried, wanted = claims(p, True), claims(p, False)
+    tried, desired = claims(p, True), claims(p, False)
     price = (8, 8, 7, 6, 5)[min(4, len(tried))]
     if p.can_agree and (points(p, p.offer) >= price or (p.turns_left == 1 and p.worth(p.offer) > 0)):
         return AGREE, None
 
     def liking(split):
         left = rest(p, split)
-        met = sum((t + 1) * min(x, y) for t, keep in enumerate(wanted) for x, y in zip(left, keep))
-        return met, sum(left), -points(p, split)
+        overlap = sum((t + 1) * min(x, y) for t, keep in enumerate(desired) for x, y in zip(left, keep))
+        return overlap, sum(left), -points(p, split)
 
     baskets = [s for s in p.splits() if points(p, s) >= price and p.worth(s) > p.worth(move(p, s, -1))]
     lowest = min((points(p, s) for s in baskets), default=0)
@@ -113,22 +113,22 @@ def limit_tester(p):
     """A child testing limits: while the other's offers get better, repeats the same demand and says it louder; when
     they stand still, gives just one notch; when they get worse, takes fright and offers the middle. Own idea.
     """
-    heard, mine = given(p), claims(p, True)
+    incoming, mine = given(p), claims(p, True)
     if not mine:
-        if p.can_agree and heard[-1] >= 8:
+        if p.can_agree and incoming[-1] >= 8:
             return AGREE, None
         return PROPOSE, cheapest(p, 9)
-    asked = points(p, mine[-1])
-    change = heard[-1] - heard[-2] if len(heard) > 1 else 0
-    if p.can_agree and (heard[-1] >= asked - 1 or (p.turns_left == 1 and heard[-1] > 0)):
+    requested = points(p, mine[-1])
+    change = incoming[-1] - incoming[-2] if len(incoming) > 1 else 0
+    if p.can_agree and (incoming[-1] >= requested - 1 or (p.turns_left == 1 and incoming[-1] > 0)):
         return AGREE, None
-    if p.turns_left <= 3 and p.can_agree and heard[-1] >= 6 - (change <= 0):
+    if p.turns_left <= 3 and p.can_agree and incoming[-1] >= 6 - (change <= 0):
         return AGREE, None  # no more to be had
     if change > 0 and p.turns_left > 3:
         return INSIST, mine[-1]
     if change < 0 or p.turns_left <= 3:
-        return PROPOSE, cheapest(p, max(4, (asked + (heard or [0])[-1]) / 2))
-    lower = [s for s in p.splits() if 6 <= points(p, s) < asked]
+        return PROPOSE, cheapest(p, max(4, (requested + (incoming or [0])[-1]) / 2))
+    lower = [s for s in p.splits() if 6 <= points(p, s) < requested]
     return PROPOSE, max(lower, key=lambda s: (points(p, s), -sum(s)), default=mine[-1])
 
 
@@ -138,16 +138,16 @@ def ledger_keeper(p):
     and comes down by exactly that, plus one on credit; a step back is charged too. Near the end she writes off
     a debt once. Agrees when the books balance; leaves with nothing rather than be cheated on the last act.
     """
-    heard = given(p)
-    received = heard[-1] - heard[0] if heard else 0
-    credit = 1 if heard else 0
+    incoming = given(p)
+    received = incoming[-1] - incoming[0] if incoming else 0
+    credit = 1 if incoming else 0
     written_off = 2 if p.turns_left <= 4 else 0
     demand = min(10, max(5, 9 - received - credit - written_off))
     if p.can_agree:
-        if heard[-1] >= demand or (heard[-1] >= 5 and received >= 4):
+        if incoming[-1] >= demand or (incoming[-1] >= 5 and received >= 4):
             return AGREE, None
         if p.turns_left == 1:
-            return (AGREE if heard[-1] >= 3 else END), None
+            return (AGREE if incoming[-1] >= 3 else END), None
     last = claims(p, True)[-1:]
     keep = cheapest(p, demand)
     return (INSIST if last == [keep] else PROPOSE), keep
@@ -159,9 +159,9 @@ def offended_diplomat(p):
     slight is put down to ignorance; each later one raises her demand and makes her insist. A clear improvement
     is an apology and is forgiven. A third slight in a row near the end recalls the ambassador.
     """
-    heard, slights = given(p), 0
-    for t, offer in enumerate(heard):
-        better = t > 0 and offer >= heard[t - 1] + 1.5
+    incoming, slights = given(p), 0
+    for t, offer in enumerate(incoming):
+        better = t > 0 and offer >= incoming[t - 1] + 1.5
         if better:
             slights = 0
         elif offer <= 2:
@@ -184,15 +184,15 @@ def ritual_host(p):
     the second may be taken. Poor offers are met with a gift, one thing more each time, but never below four
     points. Opens with fewer things than a merchant would.
     """
-    heard, mine = given(p), claims(p, True)
-    if not heard:
+    incoming, mine = given(p), claims(p, True)
+    if not incoming:
         return PROPOSE, cheapest(p, 6)
-    good = sum(offer >= 5 for offer in heard)
-    if p.can_agree and heard[-1] >= 5 and (good >= 2 or p.turns_left <= 2):
+    good = sum(offer >= 5 for offer in incoming)
+    if p.can_agree and incoming[-1] >= 5 and (good >= 2 or p.turns_left <= 2):
         return AGREE, None
     if p.turns_left == 1:
-        return (AGREE if p.can_agree and heard[-1] > 0 else END), None
-    if heard[-1] >= 5:
+        return (AGREE if p.can_agree and incoming[-1] > 0 else END), None
+    if incoming[-1] >= 5:
         back = move(p, p.offer, -1)
         return PROPOSE, back if points(p, back) >= 4 else p.offer
     gift = move(p, mine[-1] if mine else cheapest(p, 8, taste=lambda s: -sum(s)), -1)
@@ -323,8 +323,8 @@ def tired_parent(p):
     halves = [n // 2 for n in p.pool]
     odd = sorted((i for i in range(3) if p.pool[i] % 2), key=lambda i: -p.values[i])
     evening = p.max_turns - p.turns_left
-    kept = max(1, min(2, len(odd)) - evening // 4)
-    keep = tuple(h + (i in odd[:kept]) for i, h in enumerate(halves))
+    retained = max(1, min(2, len(odd)) - evening // 4)
+    keep = tuple(h + (i in odd[:retained]) for i, h in enumerate(halves))
     worth = points(p, p.offer)
     if p.can_agree:
         nerves = 0.15 + 0.25 * p.character[0] if p.last_act == INSIST else 0.06
@@ -359,8 +359,8 @@ def elder_sibling(p):
     young; later the younger picks first, and at last twice. Takes for the younger what the younger's claim
     holds back most, or what she herself wants least. Counts things as well as points when judging an offer.
     """
-    heard = p.last_act is not None
-    withheld = [(n - k) / max(1, n) if heard else 0 for n, k in zip(p.pool, p.offer)]
+    incoming = p.last_act is not None
+    withheld = [(n - k) / max(1, n) if incoming else 0 for n, k in zip(p.pool, p.offer)]
     left, keep = list(p.pool), [0, 0, 0]
     mine = p.turns_left > 5
     twice = p.turns_left <= 2

@@ -24,8 +24,8 @@ def own_acts(position: Position) -> int:
 
 
 def claims(position: Position, mine: bool) -> list[Items]:
-    """What one side has asked to keep, oldest first."""
-    return [keep for whose, _, keep in position.acts if whose == mine and keep is not None]
+    """What one side has requested to keep, oldest first."""
+    return [keep for is_own, _, keep in position.acts if is_own == mine and keep is not None]
 
 
 def by_value(position: Position) -> list[int]:
@@ -54,9 +54,9 @@ def drop_cheapest(position: Position, items: Items, times: int) -> Items:
     return items
 
 
-def distance(one: Items, two: Items) -> int:
+def distance(first: Items, second: Items) -> int:
     """How many items would have to change hands between two splits."""
-    return sum(abs(a - b) for a, b in zip(one, two))
+    return sum(abs(a - b) for a, b in zip(first, second))
 
 
 @program(memory=False, chance=False)
@@ -217,17 +217,17 @@ def reads_the_tape(position: Position) -> Move:
     Floor traders' rule: never bid against yourself while the market is coming to you.
     """
     tape = [score(position, rest(position.pool, keep)) for keep in claims(position, mine=False)]
-    asked = claims(position, mine=True)
+    requested = claims(position, mine=True)
     left = position.turns_left // 2  # further offers that the other can still make
     speed = (tape[-1] - tape[-min(3, len(tape))]) / (min(3, len(tape)) - 1) if len(tape) > 1 else 0.0
     bid = tape[-1] if tape else 0.0
     close = min(9.0, bid + speed * left)
     ladder = sorted({score(position, keep) for keep in position.splits() if 5 <= score(position, keep) <= 9})
     ladder = ladder or [10.0]
-    if not asked:
+    if not requested:
         level = ladder[-1]
     else:
-        level = score(position, asked[-1])
+        level = score(position, requested[-1])
         stalled = len(tape) > 1 and tape[-1] - tape[-2] <= 0
         if stalled or (close < 5 and len(tape) > 1):
             level = max([step for step in ladder if step < level], default=ladder[0])
@@ -244,7 +244,7 @@ def reads_the_tape(position: Position) -> Move:
     if not theirs:
         return PROPOSE, min(same, key=sum)
     ask = min(same, key=lambda keep: (distance(keep, rest(position.pool, theirs[-1])), sum(keep)))
-    return (INSIST if asked and asked[-1] == ask else PROPOSE), ask
+    return (INSIST if requested and requested[-1] == ask else PROPOSE), ask
 
 
 @program(memory=True, chance=True)
@@ -255,21 +255,21 @@ def meets_in_the_middle(position: Position) -> Move:
     """
     anchor = 7.5 + 2 * position.character[0]
     near_enough = 1 + 1.5 * position.character[1]
-    asked = claims(position, mine=True)
+    requested = claims(position, mine=True)
     bid = score(position, position.offer)
-    last = score(position, asked[-1]) if asked else anchor
+    last = score(position, requested[-1]) if requested else anchor
     if position.can_agree:
-        if (asked and last - bid <= near_enough and bid >= 4) or bid >= anchor - 1:
+        if (requested and last - bid <= near_enough and bid >= 4) or bid >= anchor - 1:
             return AGREE, None
         if position.turns_left == 1:
             return (AGREE if bid >= 2 else DISAGREE), None
         if position.turns_left <= 5 and bid >= 5 and position.luck[0] < 0.35:  # "fine, done"
             return AGREE, None
     theirs = claims(position, mine=False)
-    aim = max(4.5, (last + bid) / 2) if asked and theirs else last
-    if asked and len(theirs) > 1 and theirs[-1] == theirs[-2] and position.luck[1] < 0.5:
-        return INSIST, asked[-1]  # they did not come half of the way, so neither does it
-    home = asked[-1] if asked else useful(position)
+    aim = max(4.5, (last + bid) / 2) if requested and theirs else last
+    if requested and len(theirs) > 1 and theirs[-1] == theirs[-2] and position.luck[1] < 0.5:
+        return INSIST, requested[-1]  # they did not come half of the way, so neither does it
+    home = requested[-1] if requested else useful(position)
 
     def misfit(keep: Items) -> tuple[float, int, int]:
         short = 0.1 if score(position, keep) < aim else 0.0  # rounds in its own favour
@@ -283,9 +283,9 @@ def meets_in_the_middle(position: Position) -> Move:
 def item_for_item(position: Position) -> Move:
     """Gives up one item for each item that the other has given up, takes it back if they do, answers INSIST in kind.
 
-    Reciprocity as in Osgood's GRIT: after two rounds without a move of either side it makes one small gift unasked.
+    Reciprocity as in Osgood's GRIT: after two rounds without a move of either side it makes one small gift unrequested.
     """
-    theirs, asked = claims(position, mine=False), claims(position, mine=True)
+    theirs, requested = claims(position, mine=False), claims(position, mine=True)
     first = useful(position)
     first = drop_cheapest(position, first, 1 if sum(first) > 1 else 0)
     given = sum(theirs[0]) - sum(theirs[-1]) if theirs else 0
@@ -294,11 +294,11 @@ def item_for_item(position: Position) -> Move:
     steps = max(0, given) + gifts
     ask = first
     for _ in range(steps):  # rather an item that the other still claims, and the cheapest of these
-        wanted = [k for k in range(3) if ask[k] and (not theirs or ask[k] > position.offer[k])]
-        wanted = wanted or [k for k in range(3) if ask[k]]
-        if not wanted:
+        desired = [k for k in range(3) if ask[k] and (not theirs or ask[k] > position.offer[k])]
+        desired = desired or [k for k in range(3) if ask[k]]
+        if not desired:
             break
-        cheapest = min(wanted, key=lambda kind: position.values[kind])
+        cheapest = min(desired, key=lambda kind: position.values[kind])
         if score(position, change(ask, cheapest, -1)) < 4:
             break
         ask = change(ask, cheapest, -1)
@@ -310,8 +310,8 @@ def item_for_item(position: Position) -> Move:
             return AGREE, None
         if position.turns_left == 1:
             return (AGREE if bid >= 2 else DISAGREE), None
-    if position.last_act == INSIST and asked:
-        return INSIST, asked[-1] if gifts == 0 else ask
+    if position.last_act == INSIST and requested:
+        return INSIST, requested[-1] if gifts == 0 else ask
     return PROPOSE, ask
 
 
@@ -354,16 +354,16 @@ def lays_out_a_menu(position: Position) -> Move:
 
     Equivalent offers, as taught to sales people, and the similarity trade-offs of Faratin, Sierra and Jennings (2002).
     """
-    asked, theirs = claims(position, mine=True), claims(position, mine=False)
+    requested, theirs = claims(position, mine=True), claims(position, mine=False)
     left_to_me = position.offer if theirs else None
     steps = (8, 7, 6, 5, 4.5)
     slowest = min(4, own_acts(position) // 2 + (2 if position.turns_left <= 3 else 0))
     bid = score(position, position.offer)
     for number, level in enumerate(steps):
         top = 10 if number == 0 else steps[number - 1]
-        dishes = [keep for keep in position.splits() if level <= score(position, keep) < top and keep not in asked]
+        dishes = [keep for keep in position.splits() if level <= score(position, keep) < top and keep not in requested]
         dishes = [keep for keep in dishes if all(k == 0 or value for k, value in zip(keep, position.values))]
-        tried = sum(1 for keep in asked if level <= score(position, keep) < top)
+        tried = sum(1 for keep in requested if level <= score(position, keep) < top)
         if position.can_agree and bid >= level and (number >= slowest or bid >= 7):
             return AGREE, None
         if dishes and tried < 2 and number >= slowest:
@@ -372,7 +372,7 @@ def lays_out_a_menu(position: Position) -> Move:
             return PROPOSE, min(dishes, key=lambda keep: (distance(keep, left_to_me), -position.worth(keep)))
     if position.can_agree and position.turns_left == 1 and bid > 0:
         return AGREE, None
-    again = [keep for keep in asked if score(position, keep) >= 4.5] or [useful(position)]  # "as I said"
+    again = [keep for keep in requested if score(position, keep) >= 4.5] or [useful(position)]  # "as I said"
     return INSIST, min(again, key=lambda keep: (distance(keep, position.offer), sum(keep)))
 
 
@@ -431,7 +431,7 @@ def one_more_and_done(position: Position) -> Move:
     for kind in by_value(position):
         while ground[kind] < position.pool[kind] and (added == 0 or score(position, ground) < low):
             ground, added = change(ground, kind, 1), added + 1
-    if ground == position.pool:  # nobody gives everything: something small back
+    if ground == position.pool:  # no seat gives everything: something small back
         ground = drop_cheapest(position, ground, 1)
     if added == 1 and position.turns_left <= 4:
         return INSIST, ground  # so near to a deal: only this one thing
@@ -444,7 +444,7 @@ def does_not_forget(position: Position) -> Move:
 
     An uncle at the flea market. Everybody may open high once; after that, mean, repeated and growing claims are noted.
     """
-    theirs = [(act, keep) for whose, act, keep in position.acts if not whose and keep is not None]
+    theirs = [(act, keep) for is_own, act, keep in position.acts if not is_own and keep is not None]
     insults = kindness = 0
     for (_, old), (act, new) in zip(theirs, theirs[1:]):
         left = score(position, rest(position.pool, new))
@@ -475,10 +475,10 @@ def says_it_again(position: Position) -> Move:
 
     People who never type "deal": they repeat the other's offer as their own, and then end the talk.
     """
-    asked, theirs = claims(position, mine=True), claims(position, mine=False)
+    requested, theirs = claims(position, mine=True), claims(position, mine=False)
     first, second, third = by_value(position)
-    if asked:
-        idea = asked[0]
+    if requested:
+        idea = requested[0]
     else:
         share = int(position.pool[second] * 0.5 + position.character[0])
         idea = change(change((0, 0, 0), first, position.pool[first]), second, min(share, position.pool[second]))
@@ -488,9 +488,9 @@ def says_it_again(position: Position) -> Move:
             kind = next(k for k in (first, second, third) if idea[k] < position.pool[k])
             idea = change(idea, kind, 1)
     bid = score(position, position.offer)
-    if asked and theirs and asked[-1] == position.offer and bid > 0:
+    if requested and theirs and requested[-1] == position.offer and bid > 0:
         return END, None  # both have said the same: no need for more words
-    pressed = sum(1 for whose, act, _ in position.acts if not whose and act == INSIST)
+    pressed = sum(1 for is_own, act, _ in position.acts if not is_own and act == INSIST)
     soft = drop_cheapest(position, idea, 1)
     gives = (pressed >= 2 or position.turns_left <= 4) and score(position, soft) >= 4
     now = soft if gives else idea
@@ -501,5 +501,5 @@ def says_it_again(position: Position) -> Move:
             return AGREE, None
         if (position.turns_left <= 2 and bid >= 5) or (position.turns_left == 1 and bid >= 2):
             return AGREE, None
-    stubborn = bool(asked) and asked[-1] == now and position.luck[0] < 0.7
+    stubborn = bool(requested) and requested[-1] == now and position.luck[0] < 0.7
     return (INSIST if stubborn else PROPOSE), now
