@@ -150,10 +150,10 @@ def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tup
     """The mean share of its own whole that the player's offers keep, by number of own turns before them."""
     by_turn: dict[int, list[Doubles]] = {}  # [K] for each seat, nan without an offer
     for _, turns, decisions, rows in own_turns:
-        kept, offered = np.full(len(groups), np.nan), decisions.act_type <= Act.INSIST
+        demanded, offered = np.full(len(groups), np.nan), decisions.act_type <= Act.INSIST
         whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
-        kept[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
-        by_turn.setdefault(turns.turns_taken // 2, []).append(kept)
+        demanded[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
+        by_turn.setdefault(turns.turns_taken // 2, []).append(demanded)
     return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in sorted(by_turn.items()))
 
 

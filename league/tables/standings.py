@@ -127,9 +127,9 @@ def ladder(
 
 def short_ladder(table: Table) -> Table:
     """The ladder's :data:`SHORT_COLUMNS`, and its first :data:`SHORT_ROWS`."""
-    kept = [place for place, head in enumerate(table.heads) if head in SHORT_COLUMNS]
-    rows = (row._replace(cells=tuple(row.cells[place] for place in kept)) for row in table.rows[:SHORT_ROWS])
-    return table._replace(heads=tuple(table.heads[place] for place in kept), rows=tuple(rows))
+    shown = [place for place, head in enumerate(table.heads) if head in SHORT_COLUMNS]
+    rows = (row._replace(cells=tuple(row.cells[place] for place in shown)) for row in table.rows[:SHORT_ROWS])
+    return table._replace(heads=tuple(table.heads[place] for place in shown), rows=tuple(rows))
 
 
 def ladder_table(

@@ -443,8 +443,8 @@ def _accepts(turns: Turns, dials: Dials, past: Doubles, aspiration: Doubles, cla
     )
     envious = np.flatnonzero(dials["envy"] > 0)
     if envious.size and len(past):
-        kept = (turns.counts - turns.last_partner_offer_for_me)[envious].T
-        other = (kept * _model(turns, dials, envious)).sum(axis=0)
+        remaining = (turns.counts - turns.last_partner_offer_for_me)[envious].T
+        other = (remaining * _model(turns, dials, envious)).sum(axis=0)
         offered = offered.copy()
         offered[envious] -= dials["envy"][envious] * np.maximum(other - offered[envious], 0)
     enough = enough - dials["ease"] - dials["pressed"] * (turns.last_partner_act == Act.INSIST)
