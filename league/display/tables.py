@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from rich.console import Console
@@ -29,7 +30,13 @@ def line(console: Console, text: str, style: str = "") -> None:
 
 def prose(console: Console, text: str, style: str = "") -> None:
     """Print ``text`` broken between words after :data:`LINE` columns."""
-    console.print(Text(printable_text(text), style=style), width=min(console.width, LINE))
+    line(console, _broken(console, printable_text(text)), style)
+
+
+def _broken(console: Console, text: str) -> str:
+    """``text`` broken between words; a longer word, such as a path, stays whole, so that it can be copied."""
+    wrap = partial(textwrap.fill, width=min(console.width, LINE), break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(wrap, text.split("\n")))
 
 
 def parts(console: Console, *texts: str) -> None:
@@ -54,7 +61,8 @@ def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     text = " ".join(section.notes)
     if text:
         _record(console, section)
-        console.print(Text.assemble(("\nIn short: ", "bold"), text), width=min(console.width, LINE))
+        opening, _, rest = _broken(console, f"\nIn short: {text}").partition(": ")
+        console.print(Text.assemble((f"{opening}: ", "bold"), rest), soft_wrap=True)
 
 
 def print_section(console: Console, section: Section) -> None:

@@ -119,7 +119,7 @@ def arena_page(
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
     """Play the match of a posted form. Raises one of :data:`league.web.occupants.CHOICE_ERRORS`."""
-    first, second = (menu.candidate("", values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
+    first, second = (menu.candidate(values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
     known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
     if len(known) > 1:
         raise ValueError("these two come from leagues that are played by different rules")

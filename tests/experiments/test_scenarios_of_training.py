@@ -41,7 +41,7 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "reinforce_config.yaml": TrainConfig,
 }
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
-WITH_PEOPLE = CONFIGS / "study.yaml"  # no training
+NO_TRAINING = (CONFIGS / "study.yaml", STUDIES / "restricted.yaml")
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 
@@ -84,7 +84,7 @@ def held_out(source: ScenarioSource) -> int:
     [
         path
         for path in sorted((*CONFIGS.glob("*.yaml"), *STUDIES.glob("*.yaml")))
-        if path not in (BY_PEOPLE, WITH_PEOPLE)
+        if path not in (BY_PEOPLE, *NO_TRAINING)
     ],
     ids=lambda path: path.name,
 )

@@ -206,6 +206,7 @@ def test_pages_refuse_a_strangers_members_in_a_sentence(stranger, service):
         for answer in (
             client.post("/deal", data={"other": keys[name]}),
             client.post("/arena", data={"one": keys[name], "other": "pushover", "games": "10"}),
+            client.post("/arena", data={"one": "pushover", "other": f"{stranger.run.parent.name}:{name}"}),
             client.post("/league/watch", data=watched),
         ):
             assert answer.status_code == 200 and "--trust" in answer.text

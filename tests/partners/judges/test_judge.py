@@ -317,8 +317,8 @@ def test_training_reports_the_judge(services, tmp_path, capsys):
     spec = f"llm_judge(style=stubborn, provider=openai, model=m, base_url='{service.url}')"
     assert trained(tmp_path, spec) == 0
     out = capsys.readouterr().out
-    line = next(line for line in out.splitlines() if line.startswith("judge of style stubborn in practice: "))
-    assert f"requests {len(service.heard)}" in line and "prompt_tokens" in line
+    text = " ".join(out.partition("judge of style stubborn in practice: ")[2].split())
+    assert f"requests {len(service.heard)}" in text and "prompt_tokens" in text
     assert trained(tmp_path, "local_judge(stubborn)") == 0
     assert "in practice: no" in capsys.readouterr().out
 
