@@ -257,11 +257,12 @@ def draw_test2(
     agents: Sequence[str] = NEGMAS,
     report: Callable[[Assessment], None] = lambda _: None,
     comparisons: Comparisons | None = None,
+    programs: Sequence[str] | None = None,
 ) -> RosterDraw:
     """Draw test2, given the other ``rosters``.
 
-    It has every independent program that is admitted, :data:`NEW_MEMBERS` of the families, which take turns, and
-    :data:`AGENTS` of the negotiators ``agents``, in the order of a shuffle.
+    It has every independent program that is admitted (of ``programs``, by default all), :data:`NEW_MEMBERS` of the
+    families, which take turns, and :data:`AGENTS` of the negotiators ``agents``, in the order of a shuffle.
     """
     compared = Comparisons() if comparisons is None else comparisons
     members: dict[str, tuple[str, ...]] = {**rosters.members, TEST2: ()}
@@ -276,7 +277,7 @@ def draw_test2(
             members[TEST2] = (*members[TEST2], candidate)
         return not assessment.reason
 
-    for name in independent_programs():
+    for name in independent_programs() if programs is None else programs:
         admit(plain_name({"kind": "independent", "program": name}))
     rng = generator(seed, "families at new values")
     lots = {family: iter(new_members(rosters.families[family], family, seed)) for family in sorted(rosters.families)}

@@ -369,10 +369,12 @@ def _failure(error: BaseException) -> int:
 
 @contextmanager
 def _notices_as_lines() -> Iterator[None]:
-    """Print a :class:`Notice` as one line; other warnings with their origin."""
+    """Print a :class:`Notice` as one line; other warnings with their origin, but not those that a stop causes."""
     before = warnings.formatwarning
 
     def one_line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> str:
+        if STOPS.is_requested and issubclass(category, RuntimeWarning):
+            return ""  # a coroutine of a client that the stop interrupted was never awaited
         return f"{message}\n" if issubclass(category, Notice) else before(message, category, *where, **more)
 
     warnings.formatwarning = one_line

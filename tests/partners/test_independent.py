@@ -16,7 +16,7 @@ from partners.independent import AUTHORS, Independent, Position, programs
 
 NAMES = list(programs())
 VARIANTS = ((Rules(2, "rejects"), False), (Rules(5, "rejects"), False), (Rules(10), False))
-FEW = scenario_sample(40)
+FEW = scenario_sample(20)
 
 
 def test_each_author_wrote_fourteen_programs_with_names_of_their_own():
@@ -28,12 +28,12 @@ def test_every_program_keeps_to_the_contract_and_to_its_traits(name):
     partner = Independent(name)
     assert partner.traits.deterministic != programs()[name].chance
     assert partner.traits.memoryless != programs()[name].memory
-    check_partner(partner, games=8, sources=("lewis",), variants=VARIANTS)
+    check_partner(partner, games=4, sources=("lewis",), variants=VARIANTS)
 
 
 def answers(partner, changed=lambda turns: turns):
     rules = ((Rules(10, "rejects"), False),)
-    for position in positions(partner, games=40, sources=("lewis",), variants=rules):
+    for position in positions(partner, games=24, sources=("lewis",), variants=rules):
         decisions = partner.act(changed(position.turns))
         yield np.column_stack([decisions.act_type, decisions.oA])
 
