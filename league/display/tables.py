@@ -30,10 +30,10 @@ def line(console: Console, text: str, style: str = "") -> None:
 
 def prose(console: Console, text: str, style: str = "") -> None:
     """Print ``text`` broken between words after :data:`LINE` columns."""
-    line(console, _broken(console, printable_text(text)), style)
+    line(console, _break_between_words(console, printable_text(text)), style)
 
 
-def _broken(console: Console, text: str) -> str:
+def _break_between_words(console: Console, text: str) -> str:
     """``text`` broken between words; a longer word, such as a path, stays whole, so that it can be copied."""
     wrap = partial(textwrap.fill, width=min(console.width, LINE), break_long_words=False, break_on_hyphens=False)
     return "\n".join(map(wrap, text.split("\n")))
@@ -61,7 +61,7 @@ def print_in_short(console: Console, sentences: Iterable[str]) -> None:
     text = " ".join(section.notes)
     if text:
         _record(console, section)
-        opening, _, rest = _broken(console, f"\nIn short: {text}").partition(": ")
+        opening, _, rest = _break_between_words(console, f"\nIn short: {text}").partition(": ")
         console.print(Text.assemble((f"{opening}: ", "bold"), rest), soft_wrap=True)
 
 

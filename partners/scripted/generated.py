@@ -219,7 +219,7 @@ def _mix_64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _whole(number: object, low: int, high: int) -> bool:
+def _is_whole_number(number: object, low: int, high: int) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and low <= number <= high
 
 
@@ -247,7 +247,7 @@ class Generated:
     def __post_init__(self) -> None:
         if self.without and self.without not in GROUPS:
             raise ValueError(f"without must be one of {', '.join(GROUPS)}; got {self.without!r}")
-        if self.programs is not None and not _whole(self.programs, 1, PROGRAMS):
+        if self.programs is not None and not _is_whole_number(self.programs, 1, PROGRAMS):
             raise ValueError(f"programs must be a whole number from 1 to {PROGRAMS}; got {self.programs!r}")
         if self.program is None:
             if self.digest is not None:
@@ -255,7 +255,7 @@ class Generated:
             return
         if self.programs is not None:
             raise ValueError("give program=NUMBER for one program, or programs=NUMBER to draw among so many, not both")
-        if not _whole(self.program, 0, PROGRAMS - 1):
+        if not _is_whole_number(self.program, 0, PROGRAMS - 1):
             raise ValueError(f"program must be a whole number from 0 to {PROGRAMS - 1}; got {self.program!r}")
         if self.digest is not None and self.digest != digest_of(self.program):
             raise ValueError(
@@ -288,9 +288,9 @@ class Generated:
             assert self.program is not None
             dials = dials_of(np.array([self.program], dtype=np.uint64), self.without)
             return {name: np.repeat(value, size) for name, value in dials.items()}
-        return dials_of(self.drawn(noise), self.without)
+        return dials_of(self.draw_programs(noise), self.without)
 
-    def drawn(self, noise: Doubles) -> NDArray[np.uint64]:
+    def draw_programs(self, noise: Doubles) -> NDArray[np.uint64]:
         """The programs of games with this ``noise[B]``, the first of a game's noise, in 0..1."""
         if self.program is not None:
             return np.full(len(noise), self.program, dtype=np.uint64)
@@ -300,7 +300,7 @@ class Generated:
 
     def act(self, turns: Turns) -> Decisions:
         dials = self._dials(turns.size, None if self.program is not None else turns.game_noise[:, 0])
-        seen = turns._replace(my_utilities=_perceived(turns, dials))
+        seen = turns._replace(my_utilities=_perceived_values(turns, dials))
         whole = np.maximum(pool_worth(seen), 1)
         past = worth_left(seen, partner_claims(seen)) / whole  # [H, B] shares offered, negative without an offer
         aspiration = _aspiration(seen, dials, past)
@@ -322,7 +322,7 @@ class Generated:
         )
 
 
-def _perceived(turns: Turns, dials: Dials) -> Int8s:
+def _perceived_values(turns: Turns, dials: Dials) -> Int8s:
     """The values that the program goes by, ``[B, 3]``: true, rounded to two levels, 1 for each item, or one doubled."""
     values, kind = turns.my_utilities, dials["perception"][:, None]
     rounded = np.where(values >= 4, 6, np.where(values > 0, 2, 0))

@@ -41,7 +41,7 @@ def test_game_plays_the_program_of_its_noise():
 
 def test_fixed_number_of_programs_is_drawn_from():
     few = Generated(programs=3)
-    drawn = few.drawn(np.linspace(0, 1, 600, endpoint=False))
+    drawn = few.draw_programs(np.linspace(0, 1, 600, endpoint=False))
     assert len(set(drawn.tolist())) == 3 and (np.bincount(np.unique(drawn, return_inverse=True)[1]) == 200).all()
     for turns, decisions in acts(few):
         alone = [Generated(int(number)) for number in sorted(set(drawn.tolist()))]
