@@ -153,10 +153,14 @@ def dials_of(programs: NDArray[np.uint64], without: str = "") -> Dials:
     return dials
 
 
+def _dials_of_one(program: int, without: str = "") -> dict[str, float]:
+    dials = dials_of(np.array([program], dtype=np.uint64), without)
+    return {name: float(value[0]) for name, value in dials.items()}
+
+
 def digest_of(program: int) -> str:
     """SHA-256 of the program's dials in readable form, 16 hexadecimal digits: other dials, another digest."""
-    dials = dials_of(np.array([program], dtype=np.uint64))
-    text = " ".join(f"{name}={value[0]:.6g}" for name, value in dials.items())
+    text = " ".join(f"{name}={value:.6g}" for name, value in _dials_of_one(program).items())
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -173,7 +177,7 @@ _CHOICE_WORDS = {
 
 def describe(program: int) -> str:
     """What a program does, in a few sentences."""
-    dials = {name: float(value[0]) for name, value in dials_of(np.array([program], dtype=np.uint64)).items()}
+    dials = _dials_of_one(program)
     start, end, exponent = dials["start"], dials["end"], dials["exponent"]
     pace = "early" if exponent < 0.7 else "late" if exponent > 2 else "steadily"
     pace = "hardly" if start - end < 0.1 else pace
@@ -267,7 +271,7 @@ class Generated:
         """Of one program what its dials say; a program that is drawn may remember, and errs."""
         if self.program is None:
             return Traits()
-        dials = {name: float(value[0]) for name, value in self._dials(1).items()}
+        dials = _dials_of_one(self.program, self.without)
         remembers = (
             dials["reciprocity"] > 0
             or dials["firmness"] > 0
@@ -278,28 +282,19 @@ class Generated:
         )
         return Traits(deterministic=dials["slip"] == dials["jitter"] == 0, memoryless=not remembers)
 
-    @property
-    def insist_is_propose(self) -> bool:
-        """Whether it answers INSIST as it answers PROPOSE."""
-        return False
-
-    def _dials(self, size: int, noise: Doubles | None = None) -> Dials:
-        if noise is None:
-            assert self.program is not None
-            dials = dials_of(np.array([self.program], dtype=np.uint64), self.without)
-            return {name: np.repeat(value, size) for name, value in dials.items()}
-        return dials_of(self.draw_programs(noise), self.without)
+    def _dials(self, turns: Turns) -> Dials:
+        if self.program is None:
+            return dials_of(self.draw_programs(turns.game_noise[:, 0]), self.without)
+        return {name: np.full(turns.size, value) for name, value in _dials_of_one(self.program, self.without).items()}
 
     def draw_programs(self, noise: Doubles) -> NDArray[np.uint64]:
         """The programs of games with this ``noise[B]``, the first of a game's noise, in 0..1."""
-        if self.program is not None:
-            return np.full(len(noise), self.program, dtype=np.uint64)
         if self.programs is None:
             return (noise * PROGRAMS).astype(np.uint64)
         return _mix_64((noise * self.programs).astype(np.uint64) + np.uint64(1)) % np.uint64(PROGRAMS)
 
     def act(self, turns: Turns) -> Decisions:
-        dials = self._dials(turns.size, None if self.program is not None else turns.game_noise[:, 0])
+        dials = self._dials(turns)
         seen = turns._replace(my_utilities=_perceived_values(turns, dials))
         whole = np.maximum(pool_worth(seen), 1)
         past = worth_left(seen, partner_claims(seen)) / whole  # [H, B] shares offered, negative without an offer
@@ -310,7 +305,7 @@ class Generated:
         accept = _accepts(seen, dials, past, aspiration, share)
         emphasis = np.where(_repeats(seen, claim) >= dials["emphasis"], np.int8(Act.INSIST), np.int8(Act.PROPOSE))
         leaves = _leaves(seen, dials, past)
-        if not self.traits.deterministic:
+        if dials["slip"].any():
             slips = turns.noise[:, 0] < dials["slip"]
             number = splits.fits.sum(axis=0)
             random = splits_at(splits, (turns.noise[:, 1] * number).astype(np.int64))
