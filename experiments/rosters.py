@@ -23,6 +23,7 @@ examples:
   dond experiment rosters check "linear(exponent=3)" --as dev
   dond experiment rosters table                            # the table of docs/ROSTERS.md
   dond experiment rosters bank                             # the programs that bayes_reply knows
+  dond experiment rosters grammar                          # fixes the generated partners before test2 is played
   dond experiment rosters draw --seed 7 --out mine.yaml    # policies trained on the old rosters must be trained again
   dond experiment rosters draw-test2 --rosters mine.yaml   # after that
 """
@@ -30,8 +31,11 @@ examples:
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -48,9 +52,11 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits, expensive_to_query
 from dond_marl.yardsticks.labels import label_losses
+from league.bench.test2 import IN_CHECKOUT
 from league.cli.shell import SEED as ANY_SEED
 from league.cli.shell import Command, Group, RosterName, WritableFile, print_line
 from league.evaluation.matches import Witness
+from league.ledger.run_directory import source_commit
 from partners.bayes_reply import has_tables
 from partners.independent import programs as independent_programs
 from partners.mixture import Mixture
@@ -69,6 +75,7 @@ from partners.rosters import (
     members_hash,
     plain_name,
 )
+from partners.scripted.generated import DIALS, Generated, digest_of_grammar
 from partners.scripted.time_based import Personas
 
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
@@ -76,6 +83,7 @@ PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
 SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
 BANK_SCENARIOS = 200  # of them for the many candidates of the bank
 ADMISSION = FILE.with_name("admission.csv")
+GRAMMAR = IN_CHECKOUT / "generated_grammar.json"
 PLAY_SEED = 0  # of the noise in the games against the probes
 
 
@@ -548,6 +556,27 @@ def bank_command(path: Path) -> None:
     text = yaml.safe_dump(written, sort_keys=False, width=120, default_flow_style=None)
     path.write_text(f"# Drawn by `dond experiment rosters bank`, and never edited otherwise.\n{text}", encoding="utf-8")
     print_line(f"written: {len(members)} programs to {path}")
+
+
+def fixed_grammar() -> dict[str, Any]:
+    """SHA-256 of the generated partners' grammar, and of their acts in games with each other."""
+    games = rollout((Generated(), Generated()), scenario_sample(), seed=PLAY_SEED, prior="lewis")
+    acts = games.act.tobytes() + games.oA.tobytes()
+    return {
+        "dials": len(DIALS),
+        "grammar_sha256": digest_of_grammar(),
+        "games": games.size,
+        "acts_sha256": hashlib.sha256(acts).hexdigest(),
+    }
+
+
+@command.command("grammar", cls=Command)
+@click.option("--out", "path", type=WritableFile(), default=GRAMMAR, metavar="FILE", help="a .json (docs/results)")
+def grammar_command(path: Path) -> None:
+    """Write which generated partners there are: digests of their dials and acts, with date and commit."""
+    fixed = {"date": datetime.now(UTC).date().isoformat(), **source_commit(), **fixed_grammar()}
+    path.write_text(json.dumps(fixed, indent=1) + "\n", encoding="utf-8")
+    print_line(f"written: {path}")
 
 
 @command.command("check", cls=Command)

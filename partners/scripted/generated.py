@@ -115,7 +115,13 @@ DIALS = (
     Dial("contempt", "ending", ((1.0, 0.05, 0.4),), 0.0, "Camerer 2003, chapter 2"),
     Dial("closing", "ending", ((0.8, 0, 0), (0.2, 1, 1)), 0.0, "walking away in the train split"),
     # Emphasis: INSIST instead of PROPOSE after so many turns with the same claim.
-    Dial("emphasis", "emphasis", ((0.35, 99, 99), (0.1, 0, 0), (0.3, 1, 1), (0.25, 2, 2)), 99.0, "DESIGN: INSIST"),
+    Dial(
+        "emphasis",
+        "emphasis",
+        ((0.35, 99, 99), (0.1, 0, 0), (0.3, 1, 1), (0.25, 2, 2)),
+        99.0,
+        "Schelling 1960 (commitment)",
+    ),
     # Mistakes.
     Dial("slip", "mistakes", _sometimes(0.2, 0.02, 0.15), 0.0, "Selten 1975 (trembles)"),
     Dial("jitter", "mistakes", _sometimes(0.3, 0.02, 0.15), 0.0, "McKelvey, Palfrey 1995"),
@@ -162,6 +168,12 @@ def digest_of(program: int) -> str:
     """SHA-256 of the program's dials in readable form, 16 hexadecimal digits: other dials, another digest."""
     text = " ".join(f"{name}={value:.6g}" for name, value in _dials_of_one(program).items())
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def digest_of_grammar() -> str:
+    """SHA-256 of the dials' names, ranges and neutral values and of 256 programs' dials, 64 hexadecimal digits."""
+    text = repr([dial[:4] for dial in DIALS]) + " ".join(map(digest_of, range(256)))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 _CHOICE_WORDS = {

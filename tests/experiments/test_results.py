@@ -17,6 +17,7 @@ from experiments.results.files import EXPLOITED, FOLDER, GAMES, MADE_BY, documen
 from experiments.results.headline import DRAWING, QUESTIONS, headline_figure, headline_planes
 from experiments.results.rows import describe_arm, every_row, number, read_boards
 from experiments.results.tables import NOTHING, SHORT, TABLES, block
+from experiments.rosters import GRAMMAR
 from league.bench.arms import NASHCONV
 from league.bench.differences import MINUS
 from league.bench.results import ResultsError, append
@@ -66,7 +67,7 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_has_a_file():
     archived = set(
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
-    assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived | {LOG}
+    assert {path.name for path in FOLDER.iterdir()} == set(MADE_BY) | archived | {LOG, GRAMMAR.name}
     shown_with_others = {"bench.jsonl", "annotator.json", *EXPLOITED, *GAMES}
     assert {file for file, _ in TABLES.values()} | shown_with_others == set(MADE_BY)
     shown = {name for page in WITH_BLOCKS for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from experiments.rosters import (
     AGENTS,
     ALONE,
     DRAWN,
+    GRAMMAR,
     LIMIT,
     NEGMAS,
     NEW_MEMBERS,
@@ -29,6 +31,7 @@ from experiments.rosters import (
     candidates,
     draw,
     draw_test2,
+    fixed_grammar,
     labels_markdown,
     new_members,
     read_admission,
@@ -191,6 +194,11 @@ def test_new_members_lie_between_the_old_values():
     for member in new_members({"of": ("nice", "tough"), "rate": (0.1, 0.3)}, "trembling", 1):
         assert parse_spec(member)[1]["of"] in ("nice", "tough")
     assert new_members({}, "tough", 1) == new_members({"late": (1, 2)}, "stubborn", 1) == []
+
+
+def test_generated_partners_are_those_that_were_fixed_before_test2():
+    fixed = json.loads(GRAMMAR.read_text(encoding="utf-8"))
+    assert fixed.items() >= fixed_grammar().items() and fixed["commit"] and fixed["date"]
 
 
 def test_draw_of_test2_is_a_function_of_the_seed():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,11 @@ def test_every_group_of_dials_changes_what_is_played(group):
     without = Generated(without=group)
     pairs = zip(acts(Generated()), acts(without), strict=True)
     assert any((one.act_type != other.act_type).any() or (one.oA != other.oA).any() for (_, one), (_, other) in pairs)
+
+
+def test_every_dial_has_a_source_in_the_literature_or_in_the_data():
+    assert len(DIALS) == len({dial.name for dial in DIALS}) >= 25
+    assert all(re.search(r"\b(19|20)\d\d\b|train split", dial.source) for dial in DIALS)
 
 
 def test_programs_differ():
