@@ -20,8 +20,7 @@ from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.report.games import games
-from league.report.sections import curriculum, diversity, language_models, lineage, provenance
-from league.rounds.snapshots import novelty_over_time
+from league.report.sections import curriculum, language_models, lineage, provenance
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
@@ -106,7 +105,6 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             _unless_damaged(lambda: trust(standings, files.meta_game, mains), trust(standings, None, mains)),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
-            diversity(novelty_over_time(cross.payoffs(), history.members)),
             language_models(config, ledger),
             games(config, ledger, blobs),
             provenance(config, ledger, blobs, files.sha256, damage),

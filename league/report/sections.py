@@ -1,9 +1,8 @@
-"""Sections of the report: curriculum, lineage, novelty of snapshots, provenance, and answers of language models."""
+"""Sections of the report: curriculum, lineage, provenance, and answers of language models."""
 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -11,11 +10,9 @@ from pathlib import Path
 
 from dond_marl.errors import error_line
 from dond_marl.occupants import parse_spec
-from dond_marl.statistics import Estimate
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
-from league.rounds.snapshots import Novelty
 from league.settings.read import Config
 from league.standings.ladder import Standing
 from league.tables.blocks import (
@@ -106,36 +103,6 @@ def lineage(
     notes += [f"Opponents of the gate only: {', '.join(gate)}."] if gate else []
     notes += [f"Held out until the league is over: {', '.join(held)}."] if held else []
     return Section("lineage", "Lineage", tuple(notes), tuple(tables))
-
-
-def diversity(snapshots: Sequence[Novelty]) -> Section:
-    """Response diversity of every snapshot, in order of joining: its distance from mixtures of earlier ones."""
-    key, title = "diversity", "What each snapshot added"
-    if not snapshots:
-        return Section(key, title, ("There are no snapshots.",))
-    note = (
-        "Response diversity (Liu et al. 2021): how far a snapshot's points against the league's fixed members, in both "
-        "seats, are from the nearest mixture of the snapshots before it, in points of ten per cell (root mean square). "
-        "Nothing new is 0; a distance that is not above the error of the snapshot's own points may be chance."
-    )
-    rows = tuple(
-        TableRow(
-            each.member.name,
-            (
-                f"after round {each.member.born}",
-                count_cell(each.before),
-                _distance_cell(each.distance, each.cells),
-                _distance_cell(each.error, each.cells),
-            ),
-        )
-        for each in snapshots
-    )
-    heads = ("born", "snapshots before it", "distance from their mixtures", "error of its points")
-    return Section(key, title, (note,), (Table("In the order in which they joined", heads, rows, "snapshot"),))
-
-
-def _distance_cell(value: float, cells: int) -> Figure | None:
-    return None if math.isnan(value) else Figure(Estimate(value, cells, math.nan, math.nan))
 
 
 def provenance(

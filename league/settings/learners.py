@@ -98,8 +98,7 @@ class LearnerConfig(Hyperparameters):
     """A league member that learns: hyperparameters, amount of practice, matchmaking and snapshots.
 
     A snapshot is due ``snapshot_every`` rounds after the last one (0: never) if the weights have changed since; with
-    ``keeps_first`` the first weights join too. With a ``gate`` a snapshot joins once it passes, and with ``novelty``
-    only if its payoffs differ from those of all mixtures of snapshots (:mod:`league.rounds.snapshots`). After it the
+    ``keeps_first`` the first weights join too. With a ``gate`` a snapshot joins once it passes, and after it the
     learner restarts with probability ``reset``. With a ``reservoir`` its snapshots and its player are its average
     policy (neural fictitious self-play, NFSP).
     """
@@ -112,8 +111,6 @@ class LearnerConfig(Hyperparameters):
     decisions: int = Field(default=50_000, ge=1, le=10**9, description="decisions per round")
     snapshot_every: int = Field(default=5, ge=0, le=100_000, description="rounds; 0: never")
     gate: Gate | None = None
-    # Distance of its payoffs against the fixed members from those of any mixture of the snapshots, per cell.
-    novelty: float = optional(0.0, ge=0, le=10, description="points of ten; 0: no requirement")
     reset: float = Field(default=0.0, ge=0, le=1, description="probability")
     keeps_first: bool = optional(False, description="the first weights join the league as a snapshot")
     reservoir: int = optional(0, ge=0, le=10_000_000, description="decisions stored to learn the average policy (NFSP)")
