@@ -7,11 +7,14 @@ built-in catalogue is found by its module name. A factory takes its parameters b
 ``"my_file.py:Melting(rate=2)"`` names a class or function in a file, without any installation; relative paths begin in
 the current directory, and the file runs on first use. :func:`pin_spec` adds the file's digest as ``sha256=...``: a
 pinned spec is refused once the file has changed.
+
+A user's own words may also name a run or a league's member, ``"ppo_fast/0001"`` (:func:`expand_run_name`).
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import difflib
 import hashlib
 import importlib
@@ -38,6 +41,7 @@ DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
+RUN_NAMES = "league.ledger.run_names"  # by its name, like BUILTIN: this package imports neither
 Factory = Callable[..., Partner]
 Spec = str | Mapping[str, Any]
 # Each is called for every look-up of a kind with its parameters, and returns the error for a name that may not be used.
@@ -68,12 +72,17 @@ def catalogue() -> dict[str, Factory]:
     return dict(sorted(factories.items()))
 
 
-def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
+def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = False) -> Partner:
     """The partner of a ``spec``; a partner object is returned unchanged. Raises :class:`OccupantNameError`.
 
-    Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed. ``one_game``: the
-    partner will play one game at a time; passed on to occupants with a parameter of that name.
+    ``runs``: a text may also name a run or a member of a league, as on the command line: ``ppo_fast/0001``,
+    ``runs/league/0001:main``. For what a user gives, not for what a file or a visitor names. ``one_game``: the partner
+    will play one game at a time; passed on to occupants with a parameter of that name.
+
+    Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed.
     """
+    if runs:
+        spec = expand_run_name(spec)
     if not isinstance(spec, str | Mapping):
         if isinstance(spec, type):
             raise OccupantNameError(f"an occupant is a partner, not its class: give {spec.__name__}()")
@@ -97,15 +106,31 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False) -> Partner:
             missing := missing_library(error, f"the occupant {quote(kind)}")
         ):
             raise missing from error
-        reason = error_line(error)
+        name, _, reason = error_line(error).partition(": ")
         if isinstance(error, ValueError):  # its message is written for the user
-            raise OccupantNameError(f"{quote(kind)}: {reason.partition(': ')[2]}") from error
-        raise OccupantNameError(f"{quote(kind)} cannot be made with {quote(parameters)}: {reason}") from error
+            raise OccupantNameError(f"{quote(kind)}: {reason}") from error
+        cause = f"{reason} ({name})" if reason else name.removesuffix(":")
+        raise OccupantNameError(f"{quote(kind)} cannot be made: {cause}") from error
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
             f"{quote(kind)} made no partner but {type(partner).__name__}; it needs act(turns) and traits"
         )
     return partner
+
+
+def expand_run_name(spec: Spec | Partner) -> Spec | Partner:
+    """``spec``, or the spec of the run or member that it names as a text; names of occupants come first.
+
+    Raises :class:`OccupantNameError` for a run without a checkpoint and a league without that member.
+    """
+    if not isinstance(spec, str):
+        return spec
+    with contextlib.suppress(OccupantNameError):
+        kind, _ = parse_spec(spec)
+        if kind in catalogue() or names_file(kind):
+            return spec
+    expanded: str = importlib.import_module(RUN_NAMES).expand_run_name(spec)
+    return expanded
 
 
 def check_spec(spec: Spec) -> Factory:
@@ -294,7 +319,8 @@ def parse_spec(spec: Spec, first: Callable[[str], str] | None = None) -> tuple[s
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
-            "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name"
+            "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name; a "
+            "run is named by itself, where a user names an occupant (in Python: seat_occupant(NAME, runs=True))"
         ) from None
     if _endless(list(parameters.values())):
         raise OccupantNameError(f"a number is too large to be one in {spec[:100]!r}: give a smaller one")

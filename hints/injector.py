@@ -157,7 +157,7 @@ def _hinter(hinter: Hinter | str) -> Hinter:
     if hinter == "random":
         return RandomHinter()
     try:
-        return ExpertHinter(seat_occupant(hinter, one_game=True))
+        return ExpertHinter(seat_occupant(hinter, one_game=True, runs=True))
     except OccupantNameError as error:
         message = f"a hinter is named 'random' or like an occupant, whose action is suggested: {error}"
         raise ValueError(message) from None

@@ -15,7 +15,7 @@ from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, copy_
 from dond_marl.envs.turn import only_action, only_message, turn_for
 from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Action, as_seat, rule_against
-from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.occupants import Spec, expand_run_name, seat_occupant, spec_name
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 
@@ -31,10 +31,10 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     """Play one seat of ``env`` against ``partner``.
 
     ``env``: a :class:`NegotiationEnv`, wrapped or not. It forfeits on illegal acts unless it was built with an
-    ``illegal`` of its own. ``partner``: a name, a mapping with ``kind``, or a partner object
-    (:func:`dond_marl.occupants.seat_occupant`). ``seat``: by number or name (0, ``"seat_0"``), or ``None`` to draw it
-    in every episode; ``info["seat"]`` names it. Observations, actions and info: :mod:`dond_marl.envs.spaces`. The
-    reward is the seat's points since its last act.
+    ``illegal`` of its own. ``partner``: a name, also of a run (``ppo_fast/0001``), a mapping with ``kind``, or a
+    partner object (:func:`dond_marl.occupants.seat_occupant`). ``seat``: by number or name (0, ``"seat_0"``), or
+    ``None`` to draw it in every episode; ``info["seat"]`` names it. Observations, actions and info:
+    :mod:`dond_marl.envs.spaces`. The reward is the seat's points since its last act.
     """
 
     metadata = METADATA
@@ -53,6 +53,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             raise TypeError("SingleAgentView plays with the Dict actions; take the view of it, not the other way round")
         self.env, self.game = env, game
         game.prefer_illegal("forfeit")
+        partner = expand_run_name(partner)
         self.partner = seat_occupant(partner, one_game=True)
         self.partner_name = spec_name(partner) if isinstance(partner, str | Mapping) else type(partner).__name__
         self.render_mode = self.game.render_mode

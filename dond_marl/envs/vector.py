@@ -90,7 +90,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._same_step = self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
         game = NegotiationEnv(**settings)
         self._game, self._rules, self._source, self._max_count = game, game.rules, game.source, game.max_count
-        self.partner = seat_occupant(partner)
+        self.partner = seat_occupant(partner, runs=True)
         self._fixed_seat = None if seat is None else as_seat(seat)
         self._actions = actions
         forms = Translation(game, Forms(actions, observations))

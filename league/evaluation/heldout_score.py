@@ -16,7 +16,7 @@ def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: 
 
     Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.
     """
-    return score(seat_occupant(member), seat_occupant(against), heldout_terms(seed=seed))
+    return score(seat_occupant(member, runs=True), seat_occupant(against, runs=True), heldout_terms(seed=seed))
 
 
 @contextmanager

@@ -108,7 +108,7 @@ FIGURES = {
     "hits_utilitarian": FigureTerms(
         "hits_utilitarian", "share of deals", "deals at largest sum", "most_points_of_deals", False
     ),
-    "turns": FigureTerms("turns", "acts of both seats per game", "turns", "turns"),
+    "turns": FigureTerms("turns", "acts of both seats per game", "acts", "turns"),
 }
 
 

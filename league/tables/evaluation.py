@@ -59,8 +59,8 @@ def about_people(human: HumanLine) -> str:
     """A note on the data of people and how their games differ."""
     return (
         f"{HUMANS.capitalize()}: {human.perspectives:,} sides of published negotiations, on their own scenarios and by "
-        f"talking; seat_0 speaks first; acts are turns, with the closing selection; {CONFIDENCE:.0%} intervals. "
-        f"{human.source}."
+        f"talking; seat_0 speaks first; their utterances and the closing selection count as acts; {CONFIDENCE:.0%} "
+        f"intervals. {human.source}."
     )
 
 

@@ -69,17 +69,17 @@ FEATURED = {
     "expert": "Learned from millions of games. Hard to impress.",
 }
 SOURCE_LABELS = {  # all scenarios, by source and split
-    "lewis/train": "Worth 10 to each of you",
-    "lewis/test": "Worth 10 to each, held out for tests",
-    "lewis/paper_test": "Worth 10 to each, the paper's own 392",
-    "lewis/all": "Worth 10 to each, all 5,295",
-    "uniform": "Any values from 0 to 10",
-    "uniform/near": "Any values, 5 to 7 items",
-    "uniform/beyond": "Any values, fewer or more items",
-    "self_play": "Published games of programs",
-    "dialogues/train": "Published games of people",
-    "dialogues/val": "Published games of people, for tuning",
-    "dialogues/test": "Published games of people, for tests",
+    "lewis/train": "Standard: all items together are worth 10 points",
+    "lewis/test": "Standard, never used in training",
+    "lewis/paper_test": "Standard, the test games of Lewis et al. 2017",
+    "lewis/all": "Standard, all 5,295 games",
+    "uniform": "Free: an item is worth 0 to 10 points",
+    "uniform/near": "Free, 5 to 7 items",
+    "uniform/beyond": "Free, fewer or more items",
+    "self_play": "Games of trained programs, published",
+    "dialogues/train": "Games of people, published",
+    "dialogues/val": "Games of people, the part for tuning",
+    "dialogues/test": "Games of people, the part for tests",
 }
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_names import expand_run_name
 from league.web.occupants import AllowedNames, OccupantMenu, make_partner
 from partners.network.checkpoint import load_checkpoint
+from partners.scripted.time_based import Boulware
 from tests.command import in_process
 
 LEAGUE = """
@@ -175,6 +177,21 @@ def test_settings_store_what_a_run_name_stands_for(here):
     with ReadLedger(Path("runs/second/0001/ledger.sqlite")) as ledger:
         specs = {member.name: member.spec for member in ledger.members()}
     assert f"checkpoint(path='{newest}')" in specs.values() and specs["l2"] == "boulware(exponent=3)"
+
+
+def test_python_takes_run_names(here):
+    assert seat_occupant("ppo/0001", runs=True).traits.learned
+    assert seat_occupant("league/0001:late", runs=True) == Boulware(exponent=3)
+    env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis", max_turns=4), partner="ppo")
+    env.reset(seed=0)
+    assert env.partner.traits.learned
+    with pytest.raises(OccupantNameError, match="league/0001 has no member 'gone'; it has main, heuristic"):
+        seat_occupant("runs/league/0001:gone", runs=True)
+    with pytest.raises(OccupantNameError, match=r"runs=True"):
+        seat_occupant("ppo/0001")
+    with pytest.raises(OccupantNameError, match=r"no occupant is called 'zoo'"):
+        seat_occupant("zoo", runs=True)
+    assert DealVectorEnv(2, "ppo/0001", max_turns=4).partner.traits.learned
 
 
 def test_commands_take_run_names(here):
