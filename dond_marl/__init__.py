@@ -46,8 +46,8 @@ __all__ = [
     "view",
     "worth",
 ]
-# In the order in which they are searched: each imports what the ones before it import.
-_MODULES = ("game", "seats", "occupants", "scenarios", "envs.policy_partner", "envs.views", "envs.aec")
+# In the order in which they are searched: each imports what the ones before it import; game has a worth of its own.
+_MODULES = ("seats", "game", "occupants", "scenarios", "envs.policy_partner", "envs.views", "envs.aec")
 _LATER = ("envs.single_agent", "envs.vector", "conformance")
 GYMNASIUM_ID = "DealOrNoDialog-v0"
 PETTINGZOO_ID = "dond/DealOrNoDialog-v0"

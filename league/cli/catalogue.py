@@ -144,7 +144,7 @@ def overview(shown: Sequence[Entry]) -> Iterator[RenderableType]:
         yield _indent(entry.source, "dim")
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
-        "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/RECIPES.md."
+        "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/TUTORIAL.md."
     )
 
 

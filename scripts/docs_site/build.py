@@ -44,6 +44,8 @@ def _staged_link(found: re.Match[str], folder: Path) -> str:
     target = (folder / path).resolve()
     if target.parent == ROOT / "docs" or (target.parent == ROOT and target.name in TOP):
         return f"{before}{target.name}{anchor}{after}"
+    if target.is_file() and target.is_relative_to(ROOT / "docs"):  # copied too, such as a notebook
+        return f"{before}{target.relative_to(ROOT / 'docs').as_posix()}{anchor}{after}"
     if not target.is_file() or target.suffix not in SHOWN:
         raise SystemExit(f"{folder.name}: the link to {path} leads to nothing that a page can show")
     return f"{before}{_show_file(target)}{after}"

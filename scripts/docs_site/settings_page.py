@@ -27,7 +27,7 @@ MEANINGS = {
     "dataset": "which published file `use_dataset` means",
     "decay": "weight decay of the optimiser",
     "disagree": "whether DISAGREE ends the game or only refuses the offer",
-    "ends_when": "code of your own that says when the stage ends; see [Recipes](RECIPES.md#add-a-partner)",
+    "ends_when": "code of your own that says when the stage ends; see [Tutorial](TUTORIAL.md#add-a-partner)",
     "ent": "weight of the entropy in the loss",
     "epochs": "passes over the collected decisions for each update",
     "gate": "condition that a snapshot has to meet; left out: snapshots are made by time only",
@@ -106,10 +106,10 @@ KINDS = {str: "text", int: "a list of integers"}
 HEADS = ("| key | takes | default | meaning |", "|---|---|---|---|")
 HEAD = """# Settings
 
-This page lists every key of the config files with its type, default, range and meaning. It is generated from the models
-that read them, by `python -m scripts.docs_site.pages`. A file under `configs/` holds only what differs from the
-defaults; `--set section.key=value` sets one key. An unknown key, a wrong type and a value out of range are errors, all
-reported together. Words: [Glossary](GLOSSARY.md).
+After this page you know every key of the config files with its type, default, range and meaning. It is generated from
+the models that read them, by `python -m scripts.docs_site.pages`. A file under `configs/` holds only what differs from
+the defaults; `--set section.key=value` sets one key. An unknown key, a wrong type and a value out of range are errors,
+all reported together. Words: [Glossary](GLOSSARY.md).
 """
 
 

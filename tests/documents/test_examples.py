@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -23,6 +22,7 @@ from scripts.plug_in import (
     write_to_page,
 )
 from tests.command import PROGRAM
+from tests.documents.pages import blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts" / "examples"
@@ -66,9 +66,16 @@ def test_page_shows_the_example_class():
 
 
 def test_page_code_runs(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 2
-    assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(blocks), cwd=tmp_path)
+    first, *others = blocks(PAGE, "python")
+    assert len(others) == 2 and first in blocks(ROOT / "README.md", "python")
+    assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(others), cwd=tmp_path)
+
+
+@pytest.mark.slow
+def test_sb3_block_trains_and_evaluates(tmp_path):
+    need("sb3_contrib")
+    block = blocks(PAGE, "python")[0].replace("100_000", "2_048").replace('"heuristic")', '"heuristic", sample=20)')
+    assert "best response, in these games" in call(sys.executable, "-c", block, cwd=tmp_path)
 
 
 def test_results_replace_their_own_rows_only(tmp_path):

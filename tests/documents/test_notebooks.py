@@ -26,7 +26,7 @@ def test_every_notebook_is_its_source_without_outputs():
 
 
 def test_the_page_names_every_notebook_and_no_other():
-    page = (ROOT / "docs" / "NOTEBOOKS.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "TUTORIAL.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| \[`(\w+)\.ipynb`\]", page, re.MULTILINE)) == SOURCES.keys()
 
 

@@ -5,9 +5,12 @@ The checkers warn where an environment is legal but unusual. Ours is so on purpo
 
 from __future__ import annotations
 
+import ast
+import importlib
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import gymnasium
 import pettingzoo
@@ -145,3 +148,12 @@ def test_every_public_name_exists_and_unknown_ones_do_not():
     assert [name for name in dond_marl.__all__ if not hasattr(dond_marl, name)] == []
     with pytest.raises(AttributeError, match="no attribute 'dond'"):
         dond_marl.dond  # noqa: B018
+
+
+def test_public_names_are_those_that_type_checkers_see():
+    """A package looks its names up in several modules: two of them may have a name in common."""
+    declared = ast.parse(Path(dond_marl.__file__).read_text(encoding="utf-8"))
+    for line in ast.walk(declared):
+        if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("dond_marl."):
+            for name in line.names:
+                assert getattr(dond_marl, name.name) is getattr(importlib.import_module(line.module), name.name)
