@@ -12,7 +12,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import turns_after
-from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, describe, dials_of, digest_of
+from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, are_plain, describe, dials_of, digest_of
 
 RULES = ((Rules(8), False), (Rules(5, "rejects"), False))
 NUMBERS = generator(7, "programs").integers(0, PROGRAMS, 4000, dtype=np.uint64)
@@ -124,3 +124,32 @@ def test_programs_are_described_by_their_dials():
     for place, text in enumerate(texts):
         assert f"{dials['start'][place]:.0%}" in text
         assert ("errs" in text) == (dials["slip"][place] > 0 or dials["jitter"][place] > 0)
+
+
+def test_game_draws_one_of_the_listed_programs():
+    listed = NUMBERS[:3].tolist()
+    drawn = Generated(one_of=listed, digest=digest_of(*listed))
+    assert drawn.draw_programs(np.array([0.0, 0.34, 0.99])).tolist() == listed
+    for turns, decisions in acts(drawn, games=10):
+        for program in listed:
+            rows = np.flatnonzero(drawn.draw_programs(turns.game_noise[:, 0]) == program)
+            if rows.size:
+                alone = Generated(program).act(turns.rows(rows))
+                assert (alone.oA == decisions.oA[rows]).all() and (alone.act_type == decisions.act_type[rows]).all()
+    assert seat_occupant({"kind": "generated", "one_of": listed}).one_of == tuple(listed)
+
+
+@pytest.mark.parametrize(
+    "given", [{"one_of": 3}, {"one_of": [-1]}, {"one_of": [1], "program": 1}, {"digest": "0" * 16}]
+)
+def test_listed_programs_are_refused_where_they_make_no_sense(given):
+    with pytest.raises(ValueError, match="program"):
+        Generated(**given)
+    with pytest.raises(ValueError, match="other dials"):
+        Generated(one_of=[1, 2], digest=digest_of(2, 1))
+
+
+def test_plain_programs_are_those_whose_traits_say_so():
+    plain = [each.deterministic and each.memoryless for each in (Generated(n).traits for n in NUMBERS[:400].tolist())]
+    assert are_plain(NUMBERS[:400]).tolist() == plain
+    assert 5 < sum(plain) < 30
