@@ -1,4 +1,4 @@
-"""Composite partners: `Mixture` draws a partner per game, `BySeat` uses one partner per seat."""
+"""Composite partners: `Mixture` draws a partner per game, `BySeat` uses one per seat, `SaysPropose` changes labels."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import quote
+from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
@@ -148,6 +149,44 @@ def _joint_traits(partners: Sequence[Partner]) -> Traits:
     return Traits(deterministic, memoryless, **marks)
 
 
+class SaysPropose:
+    """Plays as ``of``, but says PROPOSE where that says INSIST.
+
+    By the rules the labels mean the same, and most partners say PROPOSE. Networks that learn with each other may come
+    to say INSIST: a learner then answers its own kind firmly and everybody else softly, and practice against itself
+    teaches it nothing about opponents that say PROPOSE.
+    """
+
+    def __init__(self, of: Partner) -> None:
+        self.of = of
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.of!r})"
+
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        return _proposing(self.of.act(turns))
+
+    @property
+    def joint_key(self) -> Hashable:
+        """As :class:`JointPlayer` says; a partner that acts alone has a key of its own."""
+        return type(self), self.of.joint_key if isinstance(self.of, JointPlayer) else id(self)
+
+    @staticmethod
+    def act_jointly(players: Sequence[SaysPropose], sizes: Sequence[int], turns: Turns) -> Decisions:
+        """As :class:`JointPlayer` says, of players whose partners act jointly."""
+        inner = [player.of for player in players]
+        return _proposing(cast(JointPlayer, inner[0]).act_jointly(inner, sizes, turns))
+
+
+def _proposing(decisions: Decisions) -> Decisions:
+    act = decisions.act_type
+    return decisions._replace(act_type=np.where(act == Act.INSIST, np.int8(Act.PROPOSE), act))
+
+
 def in_seat(partner: Partner, seat: int) -> Partner:
     """The partner that plays in ``seat``: a part of :class:`BySeat`, else ``partner`` itself."""
     return partner.seats[seat] if isinstance(partner, BySeat) else partner
@@ -173,10 +212,13 @@ def privileged_targets(
 def reads_labels(partner: Partner, game_noise: Doubles) -> Bools:
     """Whether the partner that a mixture draws in each game may answer PROPOSE and INSIST differently, ``[N]``.
 
-    It may unless it declares ``insist_is_propose``. ``game_noise[N, 8]``: the noise by which a mixture draws.
+    It may unless it declares ``insist_is_propose``. Networks and best responses to networks count as partners that do
+    not: what a network makes of a label is an accident of its training. ``game_noise[N, 8]``: the noise by which a
+    mixture draws.
     """
     if not isinstance(partner, Mixture):
-        return np.full(len(game_noise), not getattr(partner, "insist_is_propose", False))
+        learned = getattr(partner, "to", partner).traits.learned
+        return np.full(len(game_noise), not (learned or getattr(partner, "insist_is_propose", False)))
     drawn, noise = partner.draw(game_noise)
     result = np.zeros(len(drawn), dtype=bool)
     for number, inner in enumerate(partner.partners):

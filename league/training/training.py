@@ -52,7 +52,7 @@ from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, Practicing, Score, train_until
-from partners.mixture import member_names
+from partners.mixture import SaysPropose, member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
@@ -191,12 +191,17 @@ class Training:
         left = max(self.config.training.num_train_steps - self.learner.decisions, 0)
         return left / self.decisions_per_second if self.seconds else math.inf
 
+    def _opponent(self, partner: Partner) -> Partner:
+        """``partner`` as practice is with it: a network says PROPOSE where labels are learned from readers."""
+        proposing = self.config.training.labels_from == "readers" and isinstance(partner, NetworkPartner)
+        return SaysPropose(partner) if proposing else partner
+
     def step(self) -> ProgressRow:
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past_selves else 0.0
         opponents = [
-            Opponent(self.partner, 1 - share),
-            *(Opponent(past, share / len(self.past_selves)) for past in self.past_selves),
+            Opponent(self._opponent(self.partner), 1 - share),
+            *(Opponent(self._opponent(past), share / len(self.past_selves)) for past in self.past_selves),
         ]
         with on_device(self.config.training):
             updates = train_until(

@@ -33,7 +33,7 @@ from dond_marl.yardsticks.replies import Replies
 from partners.device.inputs import DealtScenarios, ScenarioDeck, Uniforms
 from partners.device.policy import network_acts
 from partners.device.table import DeviceTurns
-from partners.mixture import BELOW_ONE, MEMBER_DRAW, Mixture
+from partners.mixture import BELOW_ONE, MEMBER_DRAW, Mixture, SaysPropose
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
 
@@ -61,8 +61,8 @@ class Census(NamedTuple):
 def census_of(partner: Partner, listed_views: bool) -> Census:
     """How the members of ``partner`` play on a device; ``listed_views``: by :func:`has_listed_views`."""
     members = list(_members(partner))
-    networks = sum(isinstance(member, NetworkPartner) for member in members)
-    tables = sum(listed_views and not isinstance(member, NetworkPartner) and is_tabular(member) for member in members)
+    networks = sum(_network_of(member) is not None for member in members)
+    tables = sum(listed_views and not _network_of(member) and is_tabular(member) for member in members)
     return Census(tables, networks, len(members) - tables - networks)
 
 
@@ -86,13 +86,13 @@ class DeviceOpponent:
     def __init__(self, partner: Partner, deck: ScenarioDeck, rules: Rules, *, revealed: bool) -> None:
         self.partner, self._device = partner, deck.device
         tables: list[Partner] = []
-        self._networks: list[NetworkPartner] = []
+        self._networks: list[tuple[NetworkPartner, bool]] = []  # and whether it says PROPOSE alone
         listed = has_listed_views(deck.source, revealed)
         kinds, numbers = [], []  # of each member: its kind, and its number among the tables
         for member in _members(partner):
-            if isinstance(member, NetworkPartner):
+            if network := _network_of(member):
                 kinds.append(NETWORKS + len(self._networks))
-                self._networks.append(self._on_device(member))
+                self._networks.append((self._on_device(network), isinstance(member, SaysPropose)))
             elif listed and is_tabular(member):
                 kinds.append(TABLE)
                 tables.append(member)
@@ -128,8 +128,9 @@ class DeviceOpponent:
             return *self._tables.act(turns, table, views), None
         if kind == HOST:
             return self.host.act(turns, noise)
-        partner = self._networks[kind - NETWORKS]
-        return *network_acts(partner.network, turns, None if partner.greedy else noise), None
+        partner, says_propose = self._networks[kind - NETWORKS]
+        act, oA = network_acts(partner.network, turns, None if partner.greedy else noise)
+        return torch.where(act == Act.INSIST, Act.PROPOSE, act) if says_propose else act, oA, None
 
     def _on_device(self, partner: NetworkPartner) -> NetworkPartner:
         if partner.network.device == self._device:
@@ -175,6 +176,12 @@ class _DrawnMembers:
             if cause is not None:
                 causes = torch.zeros_like(act).index_copy_(0, rows, cause)
         return act, oA, causes
+
+
+def _network_of(member: Partner) -> NetworkPartner | None:
+    """The network that ``member`` is, whatever labels it says, if any."""
+    inner = member.of if isinstance(member, SaysPropose) else member
+    return inner if isinstance(inner, NetworkPartner) else None
 
 
 def _members(partner: Partner) -> Iterator[Partner]:
