@@ -18,7 +18,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
-from partners.mixture import MEMBER_DRAW, BySeat, Mixture
+from partners.mixture import MEMBER_DRAW, BySeat, Mixture, SaysPropose, reads_labels
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
 from partners.rosters import roster
@@ -214,3 +214,25 @@ def test_by_seat_plays_its_parts():
     assert (signs_of(both, games=200, seat=1) == 3).all()
     assert not BySeat(seat_occupant("tough"), seat_occupant("random")).traits.deterministic
     assert BySeat(seat_occupant("tough"), seat_occupant("heuristic")).traits.memoryless
+
+
+def test_a_network_that_says_propose_makes_the_same_offers():
+    """Alone and in one call with another network; acts that are no offers stay as they are."""
+    rollout((listener := Listens(0), seat_occupant("tough")), open_source("lewis").block(0, 0, 96), Rules(), seed=1)
+    turns = listener.heard[0]._replace(noise=np.random.default_rng(5).random((96, 8)))
+    partners = [NetworkPartner(PolicyNetwork(NetworkShape(hidden=(16, 16)), seed=seed)) for seed in (1, 2)]
+    quiet = [SaysPropose(partner) for partner in partners]
+    plain, together = [partner.act(turns) for partner in partners], SaysPropose.act_jointly(quiet, [48, 48], turns)
+    assert {int(act) for act in plain[0].act_type} >= {Act.PROPOSE, Act.INSIST}
+    for rows, decisions, alone in ((slice(48), plain[0], quiet[0]), (slice(48, 96), plain[1], quiet[1])):
+        expected = np.where(decisions.act_type == Act.INSIST, Act.PROPOSE, decisions.act_type)
+        assert (alone.act(turns).act_type == expected).all()
+        assert (together.act_type[rows] == expected[rows]).all() and (together.oA[rows] == decisions.oA[rows]).all()
+
+
+def test_networks_and_best_responses_to_them_read_no_labels():
+    learned, noise = network(3, greedy=True), np.zeros((3, 8))
+    for partner in (learned, SaysPropose(learned), BestResponse(learned)):
+        assert not reads_labels(partner, noise).any()
+    assert reads_labels(seat_occupant("heuristic"), noise).all()
+    assert reads_labels(seat_occupant("best_response(to=heuristic)"), noise).all()

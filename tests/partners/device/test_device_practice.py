@@ -22,7 +22,7 @@ from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.learning.rewards import reward_of
 from partners.learning.settings import LearnerSettings
-from partners.mixture import BySeat, Mixture
+from partners.mixture import BySeat, Mixture, SaysPropose
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 from partners.network.shape import NetworkShape
@@ -231,3 +231,8 @@ def test_all_tensors_are_on_the_device(shape, settings):
         experience, _ = on_device(learner.network, opponents, update=0, games_before=0)
         learner.update(experience)
     assert all(tensor is None or tensor.device == CPU for tensor in experience)
+
+
+def test_networks_that_say_propose_match_host():
+    quiet = Mixture(of=[SaysPropose(NetworkPartner(network())), "heuristic"])
+    played_on_both([Opponent(quiet, 1.0)], plan(labels_from="readers"), network())
