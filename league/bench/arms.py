@@ -108,6 +108,18 @@ class Arm(NamedTuple):
         found = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
         return np.array(found) if len(found) == len(self.rows) else None
 
+    def label_gains(self) -> Doubles | None:
+        """Points gained by seed if all offers to each partner had had its best label, ``[n]``: a mean as the headline.
+
+        The mean over families of the mean over their members; partners that read no labels count 0. ``None`` where a
+        seed was measured without labels.
+        """
+        if any("best_labels" not in row["figures"] for row in self.rows):
+            return None
+        found = [row["figures"]["best_labels"]["by_partner"] for row in self.rows]
+        gains = np.array([[max(0.0, *own.get(partner, (0.0,))) for partner in self.partners] for own in found])
+        return statistics.headline_scores(np.repeat(gains[:, :, None], 2, axis=2), self.families)
+
     def headline(self, column: Column = MAIN["points"]) -> Estimate:
         """The headline of a column: the mean over families of the mean over their members; ``nan`` where unknown."""
         scores = self.scores(column)

@@ -150,6 +150,9 @@ def _insists(games: Collection[Repeated]) -> Estimate:
 def label_gains(games: Mapping[str, Repeated], relabelled: Sequence[Mapping[str, Repeated]], field: Field) -> Row:
     """The figure ``best_labels``: points won if all offers to a partner had the label that suits that partner best.
 
+    A mean over partners, as all figures of a line; tables weigh families equally
+    (:meth:`league.bench.arms.Arm.label_gains`).
+
     ``relabelled``: the games with partners that read labels, all offers PROPOSE, and all INSIST. The label is chosen
     after the games, so that the figure is an upper estimate where a game has chance. ``by_partner``: the differences
     from the games as played, PROPOSE and INSIST, of the partners that read labels.

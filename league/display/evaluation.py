@@ -117,8 +117,8 @@ def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
 def _of_equilibria(probed: Probe) -> Iterator[str]:
     if probed.compared is not None:
         yield (
-            "conceded: the seat's gain against any rational partner (an equilibrium) by demanding it; weak: the "
-            f"further gain that {probed.member}'s answers and offers concede"
+            "conceded: the seat's gain against the equilibrium of the shipped table, one of many, by demanding it; "
+            f"weak: the further gain that {probed.member}'s answers and offers concede"
         )
         if not probed.compared.exact:
             yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"

@@ -86,8 +86,8 @@ def _exploitability_note(document: Mapping[str, Any]) -> Iterator[str]:
     if any(member.get("exploitability_parted") for member in document["members"].values()):
         yield (
             "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there "
-            "against itself; any rational partner grants it. Weak is the rest: what the member's own "
-            "answers and offers give away."
+            "against itself; it is relative to the equilibrium of the shipped table, and others share otherwise. Weak "
+            "is the rest: what the member's own answers and offers give away."
         )
 
 

@@ -141,6 +141,17 @@ def test_one_run_on_a_roster_has_the_interval_of_its_partners():
         assert split[head].estimate.mean == pytest.approx(np.mean([np.mean(own) for own in families.values()]))
 
 
+def test_gain_of_the_best_labels_weighs_families_as_the_headline_does():
+    """Two members of one family count as one of another; the plain mean over partners that a line holds does not."""
+    gains = {"heuristic": [-1.0, 0.6], "linear(floor=0.35)": [-0.2, -0.4]}
+    points = dict.fromkeys(("heuristic", "linear", "linear(floor=0.35)"), (5.0, 5.0))
+    figures = {"points": {"value": 5.0}, "best_labels": {"value": 0.2, "by_partner": gains}}
+    rows = [made_up_row("mine", seed, points, figures=figures) for seed in (1, 2)]
+    (section,) = leaderboard([*rows, made_up_row("older", 1, points)]).sections
+    assert cells(section, 0, "mine")["best labels"].estimate.mean == pytest.approx((0.6 + 0.0) / 2)
+    assert cells(section, 0, "older")["best labels"] is None
+
+
 def test_partners_of_no_roster_are_not_made_into_occupants():
     """A results file may come from anywhere, and an occupant may start a program."""
     points = {"llm(provider=nobody)": (5.0, 5.0), "negmas(agent='no.Such')": (6.0, 6.0)}
