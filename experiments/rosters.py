@@ -21,7 +21,7 @@ examples:
   dond experiment rosters check                            # members: hashes, and similarity to each other
   dond experiment rosters check --as test2                 # those of test2; needs NegMAS, takes a quarter of an hour
   dond experiment rosters check "linear(exponent=3)" --as dev
-  dond experiment rosters table                            # the table of docs/ROSTERS.md
+  dond experiment rosters table                            # the members as Markdown
   dond experiment rosters bank                             # the programs that bayes_reply knows
   dond experiment rosters grammar                          # fixes the generated partners before test2 is played
   dond experiment rosters draw --seed 7 --out mine.yaml    # policies trained on the old rosters must be trained again
@@ -149,7 +149,7 @@ TEST2_SEED, TEST2_DATE = 2018, "2026-11-27"  # the year of the next paper on thi
 NEW_MEMBERS, AGENTS = 14, 10  # members of test2 of the families, and of NegMAS
 TWIN_SCENARIOS = 83  # of the comparisons within test2, whose members are slow: every 64th of the legal ones
 COSTLY_SCENARIOS = 331  # of the games of a negotiator of NegMAS: every 16th
-# The negotiators that NegMAS 0.16 itself has; those of the competitions were all played before (docs/FIELD.md).
+# The negotiators that NegMAS 0.16 itself has; those of the competitions were all played before (docs/ARCHIVE.md).
 NEGMAS = tuple(
     f"negmas.sao.negotiators.{name}Negotiator"
     for name in (
@@ -615,7 +615,7 @@ def labels_markdown(members: Iterable[tuple[str, str]], least: float = LABEL_WOR
 @command.command("table", cls=Command)
 @click.option("--labels", is_flag=True, help="instead: the points that a best response loses by saying one label alone")
 def table_command(labels: bool) -> None:
-    """Print the members as the Markdown of docs/ROSTERS.md."""
+    """Print the members, each with the most similar one of train, as Markdown."""
     rows = read_admission()
     if labels:
         members = [(row.roster, row.member) for row in rows if not row.reason and row.roster in DRAWN]

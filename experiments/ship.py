@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS
+from dond_marl.records.files import write_atomically
 from league.cli.shell import FILE, Command, Group, RosterName, integer, print_line
 from partners.network.checkpoint_files import CheckpointError
 
@@ -84,18 +86,27 @@ def references(partners: tuple[str, ...], rosters: tuple[str, ...], again: bool,
 @command.command(cls=Command)
 @click.option("--turns", type=int, multiple=True, metavar="N", help="games of N turns (all)")
 @click.option("--out", type=FILE, metavar="FOLDER", help="where to write them (the package)")
-def equilibria(turns: tuple[int, ...], out: Path | None) -> None:
+@click.option(
+    "--pools", type=FILE, metavar="FILE", help="instead write NashConv of the shipped tables by pool, as JSONL"
+)
+def equilibria(turns: tuple[int, ...], out: Path | None, pools: Path | None) -> None:
     """Compute equilibria of the game, measure the gain of deviations from each, and write the tables.
 
     examples:
       dond ship equilibria
       dond ship equilibria --turns 4 --out mine
+      dond ship equilibria --turns 10 --pools pools.jsonl
     """
     from dond_marl.yardsticks.equilibria import STORED, TEMPERATURES
-    from experiments.equilibrium_solver.make_tables import make_tables
+    from experiments.equilibrium_solver.make_tables import make_tables, pool_gains
 
     if unknown := set(turns) - TEMPERATURES.keys():
         raise InputError(f"--turns takes 1 to {max(TEMPERATURES)}; got {min(unknown)}")
+    if pools is not None:
+        found = [row for number in turns or TEMPERATURES for row in pool_gains(number, min(TEMPERATURES[number]))]
+        write_atomically(pools, "".join(json.dumps(row) + "\n" for row in found))
+        print_line(f"written: {pools}")
+        return
     for table in make_tables(out or STORED, turns or tuple(TEMPERATURES)):
         note = table.note
         first, second = note["values"]

@@ -32,7 +32,7 @@ READY = 300.0  # seconds of real time to wait at least, and for an agent to load
 TAIL = 2000  # the last characters of the worker's standard error
 NEEDS = (
     "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
-    "docs/FIELD.md"
+    "docs/PLUG_IN.md"
 )
 AgentAct = tuple[int, list[int], str]  # act, items that its seat would keep, reason of a forfeit or ""
 

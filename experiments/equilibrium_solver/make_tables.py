@@ -24,6 +24,7 @@ from dond_marl.seats import Doubles
 from dond_marl.yardsticks.equilibria import (
     STORED,
     TEMPERATURES,
+    Equilibrium,
     Policy,
     Pool,
     file_name,
@@ -94,6 +95,17 @@ def tables_of(turns: int, temperatures: Sequence[float]) -> Iterator[TableFile]:
         found = [of_pool[number] for of_pool in parts]
         note = {"turns": turns, "temperature": temperature, **_sum_over_pools([part.measures for part in found])}
         yield TableFile(turns, temperature, note, pack(note, [part.policy for part in found]))
+
+
+def pool_gains(turns: int, temperature: float) -> Iterator[dict[str, Any]]:
+    """NashConv of a shipped table in each pool: its bounds, points of ten of the pool's games, and their share."""
+    table = Equilibrium.load(turns=turns, temperature=temperature)
+    for pool, policy in zip(lewis_pools(), table.policies, strict=True):
+        tree, share = Tree(pool, turns), float(pool.prior.sum())
+        values = tree.values(policy)
+        ends = np.sum([recall_response(tree, policy, seat) for seat in (0, 1)], axis=0) - sum(values)
+        counts = [int(number) for number in pool.counts]
+        yield {"turns": turns, "counts": counts, "share": round(share, 6), "nashconv": (ends / share).round(6).tolist()}
 
 
 class SolvedPool(NamedTuple):

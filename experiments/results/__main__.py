@@ -1,29 +1,34 @@
-"""Write the figure of README.md and the generated blocks of README.md and pages of docs, from docs/results.
+"""Write the generated blocks of README.md and pages of docs, their figures, and the tables under docs/results/tables.
 
-A block of a page is the text between its two marks; nothing else is changed.
+All are made from the files under docs/results. A block of a page is the text between its two marks; nothing else of the
+page is changed. The file ``made_from.json`` next to the tables holds the SHA-256 of every file that was read and of
+everything that was made: ``--check`` compares these, which takes no time.
 
 examples:
   python -m experiments.results
-  python -m experiments.results --check    # change nothing; exit code 1 if a page differs from the files
+  python -m experiments.results --check    # change nothing; exit code 1 if something differs from the files
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from dond_marl.errors import RunFailure
-from experiments.results.files import FOLDER, ROOT
-from experiments.results.headline import DRAWING, headline_figure
-from experiments.results.tables import SHORT, TABLES, block
+from experiments.results.figures import draw_all
+from experiments.results.files import FOLDER, ROOT, TABLES_FOLDER
+from experiments.results.findings import BLOCKS, block
+from experiments.results.tables import TABLES, table_csv
 from league.cli.shell import Command, print_line, run
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md")
-WITH_BLOCKS = (*PAGES, ROOT / "docs" / "EQUILIBRIA.md")
-DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
+PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md", ROOT / "docs" / "EQUILIBRIA.md")
+MADE_FROM = TABLES_FOLDER / "made_from.json"
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 
 
@@ -32,8 +37,8 @@ def rewrite_blocks(text: str, folder: Path = FOLDER) -> str:
 
     def write_block(found: re.Match[str]) -> str:
         name = found[1]
-        if name not in {**SHORT, **TABLES}:
-            raise RunFailure(f"unknown block {name}; the blocks are {', '.join({**SHORT, **TABLES})}")
+        if name not in BLOCKS:
+            raise RunFailure(f"unknown block {name}; the blocks are {', '.join(BLOCKS)}")
         return (
             f"<!-- made by python -m experiments.results: {name} -->\n\n{block(name, folder)}\n\n<!-- end of {name} -->"
         )
@@ -41,24 +46,62 @@ def rewrite_blocks(text: str, folder: Path = FOLDER) -> str:
     return BLOCK.sub(write_block, text)
 
 
-def is_current(path: Path, text: str) -> bool:
-    """Whether a page equals ``text``, or the drawing has the same description, whatever the version of Matplotlib."""
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    return DESCRIPTION.findall(before) == DESCRIPTION.findall(text) if path == DRAWING else before == text
+def make_all() -> dict[Path, str]:
+    """Every page, figure and table, by its file; the record of what was made is not among them."""
+    pages = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in PAGES}
+    tables = {TABLES_FOLDER / name: table_csv(name, FOLDER) for name in TABLES}
+    return {**pages, **draw_all(), **tables}
+
+
+def digests(texts: dict[Path, str]) -> dict[str, dict[str, str]]:
+    """The SHA-256 of every results file, and of every block, figure and table among ``texts``."""
+    read = {path.name: _sha256(path.read_bytes()) for path in sorted(FOLDER.iterdir()) if path.is_file()}
+    made = dict(sorted(_made(texts)))
+    return {"read": read, "made": made}
+
+
+def _made(texts: dict[Path, str]) -> Iterator[tuple[str, str]]:
+    for path, text in texts.items():
+        name = path.relative_to(ROOT).as_posix()
+        if path in PAGES:
+            yield from ((f"{name}#{found[1]}", _sha256(found[0].encode())) for found in BLOCK.finditer(text))
+        else:
+            yield name, _sha256(text.encode())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def outdated() -> list[str]:
+    """What differs from the record: files that were read, and blocks, figures and tables that were made."""
+    recorded = json.loads(MADE_FROM.read_text(encoding="utf-8")) if MADE_FROM.is_file() else {}
+    names = [ROOT / name for name in recorded.get("made", {}) if "#" not in name]
+    texts = {path: path.read_text(encoding="utf-8") for path in (*PAGES, *names) if path.is_file()}
+    now = digests(texts)
+    return [
+        name
+        for kind, own in now.items()
+        for name in {**own, **recorded.get(kind, {})}
+        if own.get(name) != recorded.get(kind, {}).get(name)
+    ]
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--check", is_flag=True, help="change nothing, only compare the pages with the files")
+@click.option("--check", is_flag=True, help="change nothing, only compare the SHA-256 of all files with the record")
 def command(check: bool) -> None:
-    """Write the pages and the drawing, or compare them with the files."""
-    texts = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in WITH_BLOCKS}
-    for path, text in {**texts, DRAWING: headline_figure()}.items():
-        if is_current(path, text):
-            continue
-        if check:
-            raise RunFailure(f"{path.name} differs from docs/results: run python -m experiments.results")
-        path.write_text(text, encoding="utf-8")
-        print_line(f"written: {path}")
+    """Write pages, figures and tables, or compare them with the record."""
+    if check:
+        if found := outdated():
+            raise RunFailure(f"{found[0]} differs from docs/results: run python -m experiments.results")
+        return
+    texts = make_all()
+    record = json.dumps(digests(texts), indent=1) + "\n"
+    for path, text in {**texts, MADE_FROM: record}.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print_line(f"written: {path}")
 
 
 if __name__ == "__main__":

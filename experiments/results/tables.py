@@ -1,119 +1,181 @@
-"""The blocks of the pages: which results file each needs, and its text, rendered from sections of tables."""
+"""The tables under docs/results/tables, as CSV: every figure of the results files, with both ends of its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.hint_tables import hint_section
-from experiments.kit import table_section
-from experiments.restricted import read_json_lines, restricted_section
-from experiments.results.files import GAMES, document, exists, made_by
-from experiments.results.headline import headline_table, short_table
-from experiments.results.rows import estimate, format_rate, read_boards, read_hints, share
-from league.tables.blocks import Section
-from league.tables.markdown import section_markdown
+from dond_marl import statistics
+from dond_marl.statistics import SEED_CONFIDENCE, Estimate
+from experiments.hint_tables import SHARES, hint_rows, parse_hints
+from experiments.restricted import read_json_lines
+from experiments.results.arms import describe, seeds_estimate
+from experiments.results.files import COMPARISONS, GAMES, SINGLE, boards_of, document, exists
+from league.tables.blocks import Cell, Figure, Table
 
-NOTHING = "Not measured yet on today's scenarios and rosters."
-
-Text = Callable[[Path], str]
-
-
-def render_plain(section: Section) -> str:
-    """A section without its title, for a heading of the page."""
-    return section_markdown(section, 2, title=False)
+BENCH = (*COMPARISONS, *SINGLE)
+LABEL_BAR = 0.02  # points of ten: a mean gain by the best labels above it is a gain by labels
+Values = Mapping[str, Any]  # by heading: estimates, figures, numbers, texts, None
 
 
-def render_titled(*sections: Section) -> str:
-    """Sections under their titles."""
-    return "\n\n".join(section_markdown(section, 3) for section in sections)
+def arm_rows(folder: Path, kind: Callable[[Table], bool]) -> Iterable[Values]:
+    """A row for each arm, of all tables of the leaderboards for which ``kind`` holds."""
+    for file in BENCH:
+        for board in boards_of(file, folder):
+            rows: dict[str, dict[str, Cell]] = {}
+            for table in board.section.blocks:
+                if isinstance(table, Table) and kind(table):
+                    for row in table.rows:
+                        rows.setdefault(row.label, {}).update(zip(table.heads, row.cells, strict=True))
+            for arm, cells in rows.items():
+                name = {"arm": arm, "name": describe(arm)}
+                yield {"file": f"{file}.jsonl", "roster": board.benchmark["roster"], **name, **cells}
 
 
-def _block(
-    file: str, section: Callable[[Any], Section], read: Callable[[str, Path], Any] = document
-) -> tuple[str, Text]:
-    """A block of a section of what ``read`` returns for a file: by default its JSON."""
-    return file, lambda folder: render_plain(section(read(file, folder)))
+def label_rows(folder: Path) -> Iterable[Values]:
+    """Points as played and with the best label for each partner, of arms that were measured with labels."""
+    for file in BENCH:
+        for board in boards_of(file, folder):
+            for arm in board.arms:
+                if (gains := arm.label_gains()) is None:
+                    continue
+                gap = statistics.mean_of(gains.tolist(), SEED_CONFIDENCE)
+                played = seeds_estimate(arm)
+                yield {
+                    "file": f"{file}.jsonl", "roster": board.benchmark["roster"], "arm": arm.name,
+                    "name": describe(arm.name), "seeds": len(arm.rows), "points": played,
+                    "points with the best labels": played.mean + gap.mean, "gap": gap,
+                    f"above {LABEL_BAR}": "yes" if gap.mean > LABEL_BAR else "no",
+                }  # fmt: skip
 
 
-def _of_folder(file: str, section: Callable[[Path], Section]) -> tuple[str, Text]:
-    """A block of a section that reads its files itself; ``file`` is the one to name."""
-    return file, lambda folder: render_plain(section(folder))
+def hints_csv(folder: Path) -> Iterable[Values]:
+    """One row per arm of the hint experiment: shares of the best response's points, over seeds."""
+    experiment = parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))
+    for row in hint_rows(experiment):
+        yield {
+            "hints": row.arm.name, "hinter alone": experiment.hinters.get(row.arm.hinter), "seeds": row.seeds,
+            "acts": row.acts, "share without hints": row.alone, "difference from none": row.gain, "p, Holm": row.p,
+            "share with hints": row.hinted, "deals without hints": row.alone_deals,
+            "deals with hints": row.hinted_deals,
+            **{f"decisions to {share:.0%}": row.reached[share] for share in SHARES},
+        }  # fmt: skip
 
 
-def _of_bench(name: str) -> tuple[str, Text]:
-    """The leaderboard of a results file of the benchmark, compared with its reference arm."""
-    return name, lambda folder: render_titled(*(board.section for board in read_boards(name, folder)))
-
-
-def people_section(report: Any) -> Section:
+def people_rows(folder: Path) -> Iterable[Values]:
     """Accuracy of the behaviour-cloned policy in predicting people's acts."""
-    rows = {
-        "behaviour cloning of people": report["likeness"]["accuracy"],
-        "always PROPOSE": report["majority"],
-        "the default heuristic": report["heuristic"],
-    }
-    cells = [[name, *(share(row[part]) for part in ("replies", "everywhere", "offers"))] for name, row in rows.items()]
-    heads = ("prediction", "same act, in replies", "everywhere", "same split, of offers")
-    note = f"Calibration error: {report['likeness']['calibration_error']:.1%}."
-    return table_section("Accuracy in predicting people", heads, cells, note)
+    report = document("people.json", folder)
+    rows = {"clone of people": report["likeness"]["accuracy"], "always PROPOSE": report["majority"]}
+    for name, row in {**rows, "default heuristic": report["heuristic"]}.items():
+        yield {"prediction": name, **{part: from_json(row[part]) for part in ("replies", "everywhere", "offers")}}
 
 
-def speed_section(report: Any) -> Section:
-    """Every row of the speed benchmark."""
-    rows = [[row["what"], format_rate(row), str(row["threads"]), row["workload"]] for row in report["rows"]]
-    machine = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
-    note = f"Measured with {machine}, on two shared cores; rates of one thread are per second of its processor time."
-    return table_section("Speed", ("measurement", "rate, compared with a peer", "threads", "workload"), rows, note)
-
-
-def games_section(folder: Path) -> Section:
-    """Points against each opponent, by seat."""
-    rows, requested, valid = [], 0, 0
-    for name in GAMES:
+def language_model_rows(folder: Path) -> Iterable[Values]:
+    """Points of a pretrained language model against each opponent, by seat."""
+    for name in (name for name in GAMES if exists(name, folder)):
         report = document(name, folder)
-        member = report["member"]
-        prompt = "short" if name == "language_model.json" else "brief, by value"
-        for key, seat in (("both seats", "both"), ("seat_0", "seat_0"), ("seat_1", "seat_1")):
-            figures, best = report["figures"][member][key], report["shares_of_own_points"]["best response"][key]
-            points, left, deals = (figures[figure] for figure in ("points", "left", "deals"))
-            cells = [estimate(points, "points"), estimate(left, "points"), share(best), share(deals)]
-            rows.append([report["against"], prompt, seat, *cells, f"{points['n']:,}"])
-        requested += report["answers"][member]["asked"]
-        valid += report["answers"][member]["answered"]
-    heads = ("opponent", "prompt", "seat", "points of ten", "the opponent's", "share of the best response", "deals",
-             "games")  # fmt: skip
-    note = f"It made {valid:,} of {requested:,} decisions itself, all of them legal acts."
-    return table_section("A language model in a seat", heads, rows, note)
+        member, prompt = report["member"], "short" if name == "language_model.json" else "brief, by value"
+        for seat in ("both seats", "seat_0", "seat_1"):
+            figures, best = report["figures"][member][seat], report["shares_of_own_points"]["best response"][seat]
+            shown = {key: from_json(figures[key]) for key in ("points", "left", "deals")}
+            yield {
+                "opponent": report["against"], "prompt": prompt, "seat": seat, **shown,
+                "share of the best response": from_json(best), "games": figures["points"]["n"],
+            }  # fmt: skip
 
 
-BENCH = ("expert", "baselines", "full_budget", "ablation", "robust", "curricula", "selection", "memory", "taught",
-         "ppo_fast", "beliefs", "exploiters")  # fmt: skip
+def speed_rows(folder: Path) -> Iterable[Values]:
+    """Every row of the speed benchmark, with the peer's rate."""
+    for name in ("speed.json", "memory_speed.json"):
+        for row in document(name, folder)["rows"] if exists(name, folder) else []:
+            keys = ("what", "ours", "unit", "peer", "theirs", "ratio", "threads", "workload")
+            yield {key: row.get(key) for key in keys}
 
-TABLES: dict[str, tuple[str, Text]] = {  # by block: its file, and its text
-    **{name: _of_bench(f"{name}.jsonl") for name in BENCH},
-    "memory_speed": _block("memory_speed.json", speed_section),
-    "speed": _block("speed.json", speed_section),
-    "hints": _block("hints.jsonl", hint_section, read_hints),
-    "people": _block("people.json", people_section),
-    "language_model": _of_folder("language_model.json", games_section),
-    "restricted": _of_folder(
-        "restricted.jsonl", lambda folder: restricted_section(read_json_lines(folder / "restricted.jsonl"))
-    ),
+
+def restricted_rows(folder: Path) -> Iterable[Values]:
+    """Restricted Nash responses, by turns and p."""
+    for row in sorted(read_json_lines(folder / "restricted.jsonl"), key=lambda row: (row["turns"], row["p"])):
+        yield {
+            "turns": row["turns"], "p": row["p"], "points from the set": sum(row["from_set"]) / 2,
+            **bounds("NashConv", row["nash_conv"]),
+            **{f"against itself, seat_{seat}": row["itself"][seat] for seat in (0, 1)},
+            **bounds("best response gets, seat_0", row["response"][0]),
+            **bounds("best response gets, seat_1", row["response"][1]),
+            "player's gain": sum(row["player_gain"]),
+            **bounds("free opponent's gain", [sum(both) for both in zip(*row["free_gain"], strict=True)]),
+        }  # fmt: skip
+
+
+def pool_rows(folder: Path) -> Iterable[Values]:
+    """NashConv of the shipped equilibria by pool, points of ten of the pool's own games."""
+    for row in read_json_lines(folder / "equilibrium_pools.jsonl"):
+        counts = "-".join(map(str, row["counts"]))
+        measured = {"share of the games": row["share"], **bounds("NashConv", row["nashconv"])}
+        yield {"turns": row["turns"], "pool, items of each type": counts, **measured}
+
+
+def bounds(head: str, ends: Iterable[float]) -> dict[str, float]:
+    """Both exact bounds of a value, as columns."""
+    low, high = ends
+    return {f"{head}, low": max(low, 0.0), f"{head}, high": max(high, 0.0)}
+
+
+def from_json(value: Mapping[str, Any]) -> Estimate:
+    """An estimate of a JSON file."""
+    low, high = (math.nan if value[end] is None else float(value[end]) for end in ("low", "high"))
+    return Estimate(float(value["mean"]), value["n"], low, high)
+
+
+TABLES: dict[str, tuple[str, Callable[[Path], Iterable[Values]]]] = {  # by file: the results file that it needs
+    "arms.csv": ("", lambda folder: arm_rows(folder, lambda table: not _is_other(table))),
+    "partners.csv": ("", lambda folder: arm_rows(folder, lambda table: table.caption.startswith("Points of ten by"))),
+    "differences.csv": ("", lambda folder: arm_rows(folder, lambda table: table.caption.startswith("Differences"))),
+    "labels.csv": ("", label_rows),
+    "hints.csv": ("hints.jsonl", hints_csv),
+    "people.csv": ("people.json", people_rows),
+    "language_model.csv": ("language_model.json", language_model_rows),
+    "speed.csv": ("speed.json", speed_rows),
+    "restricted.csv": ("restricted.jsonl", restricted_rows),
+    "equilibrium_pools.csv": ("equilibrium_pools.jsonl", pool_rows),
 }
-SHORT: dict[str, Text] = {"headline": headline_table, "short": short_table}  # blocks of many files
-# Other files that a block needs.
-ALSO = {
-    "language_model": tuple(GAMES),
-}
 
 
-def block(name: str, folder: Path) -> str:
-    """The text of a block of a page."""
-    if name in SHORT:
-        return SHORT[name](folder) or NOTHING
-    file, text = TABLES[name]
-    if not all(exists(needed, folder) for needed in (file, *ALSO.get(name, ()))):
-        return NOTHING
-    return f"{text(folder)}\n\nMade by {made_by(file)}: `docs/results/{file}`."
+def _is_other(table: Table) -> bool:
+    return table.caption.startswith(("Points of ten by", "Differences"))
+
+
+def table_csv(name: str, folder: Path) -> str:
+    """The text of a table; only the heading line where its results file is missing."""
+    needed, rows_of = TABLES[name]
+    rows = [dict(_columns(row)) for row in rows_of(folder)] if not needed or exists(needed, folder) else []
+    bare = dict.fromkeys(re.sub(", (low|high)$", "", head) for row in rows for head in row)
+    known = {head for row in rows for head in row}
+    heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in known]
+    file = io.StringIO()
+    writer = csv.DictWriter(file, heads, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def _columns(row: Values) -> Iterable[tuple[str, str]]:
+    """The columns of a row: an estimate has three."""
+    for head, value in row.items():
+        estimate = value.estimate if isinstance(value, Figure) else value
+        if isinstance(estimate, Estimate):
+            yield head, _text(estimate.mean)
+            if not math.isnan(estimate.low):
+                yield from ((f"{head}, low", _text(estimate.low)), (f"{head}, high", _text(estimate.high)))
+        else:
+            yield head, _text(value)
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return f"{value:z.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

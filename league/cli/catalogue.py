@@ -215,7 +215,7 @@ def _document(entry: Entry) -> dict[str, Any]:
 def rosters(names: tuple[str, ...]) -> None:
     """List the rosters of partners: train to learn from, dev and dev2 for tuning, test2 for reported evaluations.
 
-    No measured policy has trained with a member of dev2 or test2. docs/ROSTERS.md tells how similar the members are.
+    No measured policy has trained with a member of dev2 or test2. docs/BENCHMARK.md tells how similar the members are.
 
     examples:
       dond rosters

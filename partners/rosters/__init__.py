@@ -55,7 +55,7 @@ HELD_OUT = (DEV2, TEST2)  # no learner trains with their members
 FORMER = "test"  # the name of dev2 before there was test2
 RENAMED = (
     f"the roster {FORMER} is now called {DEV2}, with the same members; the held-out roster is {TEST2}, for reported "
-    "evaluations (docs/ROSTERS.md)"
+    "evaluations (docs/BENCHMARK.md)"
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.yardsticks.equilibria import SMALL, Equilibrium, file_name, lewis_pools, unpack
 from experiments.equilibrium_solver.exploitability import memory_gains, nash_conv, total
-from experiments.equilibrium_solver.make_tables import make_tables, solve_pool
+from experiments.equilibrium_solver.make_tables import make_tables, pool_gains, solve_pool
 from experiments.equilibrium_solver.tree import Tree
 from tests.experiments.equilibrium_solver.perfect_recall import with_perfect_recall
 
@@ -54,3 +54,10 @@ def test_the_same_is_solved_every_time():
     one, two = (solve_pool(pool, 2, (0.5,))[0] for _ in range(2))
     assert one.measures == two.measures
     assert all((first == second).all() for first, second in zip(one.policy, two.policy, strict=True))
+
+
+def test_gains_by_pool_add_up_to_those_of_the_note():
+    rows, note = list(pool_gains(3, SMALL)), Equilibrium.load(turns=3, temperature=SMALL).note
+    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-5)
+    total = np.sum([np.multiply(row["nashconv"], row["share"]) for row in rows], axis=0)
+    assert total == pytest.approx(np.sum(note["gain_remembering"], axis=0), abs=1e-4)

@@ -1,0 +1,456 @@
+"""The figures of the README and of docs/RESULTS.md, as SVG, from arms of the results files.
+
+Bars are 95 % intervals. Thick ones are over seeds, for these partners; thin ones are for seeds and partners like these.
+All arms play the same partners: their differences are known better than the thin bars suggest.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dond_marl.statistics import Estimate
+from experiments.restricted import read_json_lines
+from experiments.results.arms import (
+    Measured,
+    arms_in,
+    by_family,
+    describe,
+    differences_in,
+    first_measured,
+    known_and_new,
+    margin,
+    methods,
+    new_families,
+    non_dominated,
+    number,
+    reference_points,
+)
+from experiments.results.files import FOLDER, ROOT
+from league.bench.arms import NASHCONV
+from league.display.plane import FAINT, GRID, INK, PAPER, check_drawable, open_axes
+from partners.rosters import DEV, DEV2, TEST2
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HEADLINE = ROOT / "docs" / "headline.svg"
+FOLDER_OF_FIGURES = ROOT / "docs" / "figures"
+COLOURS = ("#0072b2", "#009e73", "#d55e00", "#cc79a7", "#59636e", "#e69f00")  # Okabe and Ito 2008
+ROW = 0.21  # inches of a row of text
+TEXT = 8.5  # points
+POINTS = "points of ten"
+
+
+class Picture(NamedTuple):
+    """A figure: its size in inches, the values that it shows in words, and how it is drawn."""
+
+    width: float
+    height: float
+    values: str
+    draw: Callable[[Figure], None]
+
+
+def svg(picture: Picture) -> str:
+    """The figure as SVG, the same bytes each time; its values are also in its metadata."""
+    check_drawable(HEADLINE)
+    from matplotlib import rc_context  # an optional extra, and slow to import
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(picture.width, picture.height), facecolor=PAPER)
+    if picture.values:
+        picture.draw(figure)
+    else:
+        figure.text(0.5, 0.5, "not measured yet", fontsize=TEXT, color=FAINT, ha="center")
+    file = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values or "nothing"})
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def headline(folder: Path) -> Picture:
+    """Methods by group: points from partners not used in training, and NashConv next to them."""
+    groups = methods(folder)
+    rows = [(group, each) for group, found in groups.items() for each in found]
+    height = 1.25 + ROW * (len(rows) + 0.6 * len(groups))
+    values = "; ".join(f"{each.name} {each.points.mean:.2f} {margin(each.nashconv)}" for _, each in rows)
+
+    def draw(figure: Figure) -> None:
+        left = figure.add_axes((0.36, 0.62 / height, 0.36, 1 - 1.12 / height))
+        right = figure.add_axes((0.765, 0.62 / height, 0.215, 1 - 1.12 / height))
+        places, colours, last, at = [], [], None, 0.0
+        for group, _ in rows:
+            at += 1.6 if last not in (None, group) else 1.0
+            last = group
+            places.append(at)
+            colours.append(COLOURS[list(groups).index(group) % len(COLOURS)])
+        usual = _usual_acts([each for _, each in rows])
+        for place, colour, (_, each) in zip(places, colours, rows, strict=True):
+            acts = each.acts and (each.acts > 2 * usual or each.acts < usual / 2)
+            _label(left, place, each.name + (f", {number(each.acts)} acts" if acts else ""))
+            _dot(left, place, each.points, colour, each.over_seeds)
+            _dot(right, place, each.nashconv, colour)
+            if math.isnan(each.nashconv.mean):
+                right.text(0.05, place, "no exact best response", fontsize=6.5, color=FAINT, va="center")
+        best = reference_points(rows[0][1].arm) if rows else math.nan
+        left.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
+        left.text(best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
+                  transform=left.get_xaxis_transform())  # fmt: skip
+        _rows_axes(left, places, "points of ten from partners not used in training")
+        _rows_axes(right, places, f"{NASHCONV} (less is better)")
+        least = min((each.points.low for _, each in rows if not math.isnan(each.points.low)), default=4)
+        left.set_xlim(min(4.0, least), 8.1)
+        right.set_xlim(0, None)
+        budget = f"; about {usual / 1e6:.0f}M acts unless a row says otherwise" if usual else ""
+        note = f"roster dev2{budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
+        _title(figure, "Points from strangers, and what exact best responses gain", note)
+
+    return Picture(8.2, height, values, draw)
+
+
+def _usual_acts(arms: Sequence[Measured]) -> float:
+    """The acts of a run of most arms that learn."""
+    found = [each.acts for each in arms if each.arm.learned and each.acts]
+    return float(np.median(found)) if found else 0.0
+
+
+def _title(figure: Figure, title: str, note: str = "") -> None:
+    """The title above the axes, and a small note below."""
+    height = figure.get_figheight()
+    figure.text(0.015, 1 - 0.27 / height, title, fontsize=11.5, color=INK, weight="bold")
+    figure.text(0.015, 0.08 / height, note, fontsize=7, color=FAINT)
+
+
+def _label(axes: Axes, place: float, text: str) -> None:
+    """The label of a row, left of the axes."""
+    axes.text(-0.015, place, text, fontsize=TEXT, color=INK, ha="right", va="center",
+              transform=axes.get_yaxis_transform())  # fmt: skip
+
+
+def _dot(axes: Axes, place: float, estimate: Estimate, colour: str, inner: Estimate | None = None) -> None:
+    """A mean with its interval in a row; ``inner``: a narrower one, thick."""
+    if math.isnan(estimate.mean):
+        return
+    for each, width in ((estimate, 1.0), (inner, 2.8)):
+        if each is not None and not math.isnan(each.low):
+            axes.plot([each.low, each.high], [place, place], color=colour, linewidth=width, solid_capstyle="butt")
+    axes.plot(estimate.mean, place, "o", color=colour, markersize=5)
+
+
+def _rows_axes(axes: Axes, places: Sequence[float], label: str) -> None:
+    """Axes of rows from above, without their own labels."""
+    open_axes(axes, "")
+    axes.set_ylim(max(places, default=1) + 0.7, 0.1)
+    axes.set_yticks(places, [""] * len(places))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="y", color=GRID, linewidth=0.5)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_xlabel(label, color=INK, fontsize=TEXT)
+
+
+def plane(folder: Path) -> Picture:
+    """All arms by points (x) and NashConv (y), those joined that no other dominates; and the restricted Nash line."""
+    arms = plane_arms(folder)
+    best = non_dominated(arms)
+    restricted = sorted(
+        (row for row in read_json_lines(folder / "restricted.jsonl") if row["turns"] == 10), key=lambda row: row["p"]
+    )
+    values = "; ".join(f"{each.name} {each.points.mean:.2f} {each.nashconv.mean:.2f}" for each in arms)
+
+    def draw(figure: Figure) -> None:
+        left, right = figure.add_axes((0.065, 0.1, 0.6, 0.8)), figure.add_axes((0.73, 0.1, 0.255, 0.8))
+        usual = _usual_acts(arms)
+        left.plot([each.points.mean for each in best], [each.nashconv.mean for each in best], color=FAINT, linewidth=1)
+        for each in arms:
+            same = not each.acts or usual / 2 <= each.acts <= 2 * usual
+            colour = COLOURS[4] if not each.arm.learned else COLOURS[0] if each in best else COLOURS[2]
+            filled = colour if same else PAPER
+            left.plot(each.points.mean, each.nashconv.mean, "o", color=colour, markersize=6, markerfacecolor=filled)
+        shown = [row for row in restricted if row["p"] > 0 or not arms]
+        right.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
+                   "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
+        learned = [each.nashconv.mean for each in arms if each.arm.learned]
+        top = 1.08 * max([*learned, *(np.mean(row["nash_conv"]) for row in restricted), 1.0])
+        beyond = [
+            f"{each.name} {each.points.mean:.2f}, {each.nashconv.mean:.2f}" for each in arms if each.nashconv.mean > top
+        ]
+        for axes, title, label in (
+            (left, "arms, against roster dev2", "points of ten from partners not used in training"),
+            (right, "restricted Nash responses", "points from 14 known partners"),
+        ):
+            open_axes(axes, title)
+            axes.set_xlabel(label, color=INK, fontsize=TEXT)
+            axes.set_ylim(-0.15, top)
+        left.set_ylabel(f"{NASHCONV} (less is better)", color=INK, fontsize=TEXT)
+        least, most = min([each.points.mean for each in arms] or [4]), max([each.points.mean for each in arms] or [8])
+        left.set_xlim(least - 0.25, most + 0.55)
+        right.set_xlim(5, 7.8)
+        inside = [each for each in arms if each.nashconv.mean <= top]
+        _place_labels(left, [(each.points.mean, each.nashconv.mean, _short(each, usual)) for each in inside])
+        _place_labels(right, [(sum(row["from_set"]) / 2, np.mean(row["nash_conv"]), f"p = {row['p']:g}")
+                              for row in shown])  # fmt: skip
+        note = "blue: not dominated; grey: nothing learned; hollow: another number of acts than most arms, in brackets"
+        note = "; ".join([note, *(f"beyond the axis: {each}" for each in beyond)])
+        _title(figure, "Points from strangers against exploitability; joined: not dominated", note)
+
+    return Picture(10.4, 6.6, values, draw)
+
+
+def plane_arms(folder: Path) -> list[Measured]:
+    """Every arm with both axes, from the first of the files that has it; the most points first."""
+    found: dict[str, Measured] = {}
+    for file in ("arms_4m", "ablation", "full_budget", "baselines", "bench"):
+        for arm in arms_in(file, folder).values():
+            if not math.isnan(arm.nashconv.mean) and arm.arm.name not in PLANE_LEAVES_OUT:
+                name = arm.name if not arm.arm.name.endswith("_whole") else arm.arm.name
+                found.setdefault(name, arm)
+    return sorted(found.values(), key=lambda each: -each.points.mean)
+
+
+PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
+
+
+def _short(each: Measured, usual: float) -> str:
+    name = each.name.replace("PPO, ", "").replace(" on the train roster", "").replace(", last oracle", "")
+    other = each.acts and not usual / 2 <= each.acts <= 2 * usual
+    return name + (f" ({number(each.acts)})" if other else "")
+
+
+def _place_labels(axes: Axes, spots: Sequence[tuple[float, float, str]], size: float = 7.2) -> None:
+    """Label points so that no label covers another or a point: the first free place of some around each point."""
+    scale = 72 / axes.figure.dpi
+    places = axes.transData.transform([(x, y) for x, y, _ in spots]) * scale if spots else []
+    low, high = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places]
+    for (x, y), (*spot, text) in zip(places, spots, strict=True):
+        width, height = 0.53 * size * len(text), 1.15 * size
+        for radius in (7, 14, 24, 36, 50, 66, 84):
+            free = next((place for place in _around(x, y, radius, width, height)
+                         if low[0] - 2 <= place[0] and place[2] <= high[0] + 30 and low[1] <= place[1] <= high[1] - 8
+                         and not any(_overlap(place, other) for other in taken)), None)  # fmt: skip
+            if free is not None:
+                break
+        else:
+            free = (x + 7, y - height / 2, x + 7 + width, y + height / 2)
+        taken.append(free)
+        line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3}
+        anchor = (free[0], (free[1] + free[3]) / 2)
+        axes.annotate(
+            text, spot, (anchor[0] - x, anchor[1] - y), textcoords="offset points", fontsize=size, color=INK,
+            va="center", arrowprops=line if radius > 14 else None,
+        )  # fmt: skip
+
+
+def _around(
+    x: float, y: float, radius: float, width: float, height: float
+) -> Iterable[tuple[float, float, float, float]]:
+    """Boxes of a label at a distance from its point: right, left, above, below, and between these."""
+    for angle in (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240):
+        dx, dy = radius * math.cos(math.radians(angle)), radius * math.sin(math.radians(angle))
+        start = x + dx - (0 if dx > 1 else width if dx < -1 else width / 2)
+        yield start, y + dy - height / 2, start + width, y + dy + height / 2
+
+
+def _overlap(one: Sequence[float], other: Sequence[float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def families(folder: Path) -> Picture:
+    """Points from each family of partners of dev2: some arms, and the mean best response; known families above."""
+    arms = [found for names in COMPARED if (found := first_measured(names, folder)) is not None]
+    labels = list(by_family(arms[0].arm)) if arms else []
+    new = new_families(arms[0].arm) if arms else set()
+    best = {family: reference_points(arms[0].arm, [family]) for family in labels}
+    labels.sort(key=lambda family: (family in new, -best[family]))
+    means = {each.name: by_family(each.arm) for each in arms}
+    values = "; ".join(f"{name}: " + ", ".join(f"{label} {own[label]:.2f}" for label in labels)
+                       for name, own in means.items())  # fmt: skip
+    height = 1.6 + ROW * (len(labels) + 1)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.2, 0.92 / height, 0.77, 1 - 1.42 / height))
+        places = [place + 1 + 0.8 * (label in new) for place, label in enumerate(labels)]
+        for label, place in zip(labels, places, strict=True):
+            _label(axes, place, label.replace("_", " "))
+        axes.plot([best[label] for label in labels], places, "|", color=INK, markersize=10, label="mean best response")
+        for colour, (name, own) in zip(COLOURS, means.items(), strict=False):
+            axes.plot([own[label] for label in labels], places, "o", color=colour, markersize=5, alpha=0.8, label=name)
+        _rows_axes(axes, places, "points of ten, mean over the family's members and both seats")
+        known = sum(label not in new for label in labels)
+        for text, at in (("known families (program in the train roster)", 0.35), ("new families", known + 0.95)):
+            axes.text(0.005, at, text, fontsize=7, color=FAINT, va="center", transform=axes.get_yaxis_transform())
+        figure.legend(loc="lower center", ncols=3, frameon=False, fontsize=TEXT)
+        _title(figure, "Where the points come from: families of partners, roster dev2")
+
+    return Picture(8.2, height, values, draw)
+
+
+COMPARED = (("pool_ppo",), ("both", "with_repair"), ("league",), ("itself_100", "self_play"))  # arms of the families
+
+
+def known_new(folder: Path) -> Picture:
+    """Points from known and from new families, by arm and roster."""
+    rosters = {
+        roster: found
+        for roster, files in ((DEV2, ("arms_4m", "ablation")), (TEST2, ("arms_test2",)))
+        if (found := next((own for file in files if (own := arms_in(file, folder, roster))), {}))
+    }
+    names = [name for name in next(iter(rosters.values()), {}) if name != "random"]
+    pairs = {roster: {name: known_and_new(own[name].arm) for name in names if name in own}
+             for roster, own in rosters.items()}  # fmt: skip
+    values = "; ".join(f"{roster}, {describe(name)} {known.mean:.2f} {new.mean:.2f}"
+                       for roster, own in pairs.items() for name, (known, new) in own.items())  # fmt: skip
+    height = 1.25 + ROW * len(names)
+
+    def draw(figure: Figure) -> None:
+        width = 0.62 / max(len(rosters), 1)
+        for panel, (roster, own) in enumerate(pairs.items()):
+            axes = figure.add_axes((0.36 + panel * (width + 0.02), 0.62 / height, width - 0.01, 1 - 1.12 / height))
+            places = [place + 1.0 for place in range(len(names))]
+            for place, name in zip(places, names, strict=True):
+                if panel == 0:
+                    _label(axes, place, describe(name))
+                if name in own:
+                    known, new = own[name]
+                    axes.plot([known.mean, new.mean], [place, place], color=GRID, linewidth=2, zorder=1)
+                    _dot(axes, place, known, COLOURS[0])
+                    _dot(axes, place, new, COLOURS[2])
+            _rows_axes(axes, places, f"points of ten, roster {roster}")
+        _title(figure, "Known families (blue) and new ones (orange)", "bars: 95 % over seeds, for these partners")
+
+    return Picture(8.2, height, values, draw)
+
+
+Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on the x axis, and an arm
+
+BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
+GROWN = {"pool_ppo": "pool_ppo_whole", "league": "league_whole", "with_repair": "repair_whole", "both": "both",
+         "generated_50": "generated_50"}  # fmt: skip # arms with several budgets, and their older names
+
+
+def acts_curves(folder: Path) -> Curves:
+    """Arms that were trained with several numbers of acts, by acts."""
+    found: dict[str, list[tuple[float, Measured]]] = {}
+    for arm, older in GROWN.items():
+        own = [each for files in BUDGETS if (each := first_measured((arm, older), folder, files)) is not None]
+        if len(own) > 1:
+            found[describe(arm)] = [(each.acts, each) for each in own]
+    return found
+
+
+def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> tuple[str, Curves]:
+    """Arms by the share of their practice that is of a kind, and the roster."""
+    newest = arms_in("arms_4m", folder)
+    roster, arms = (DEV2, newest) if "pool_ppo" in newest else (DEV, arms_in("robust", folder, DEV))
+    start = {} if "pool_ppo" in newest else {0: "itself_0"}
+    found = {
+        label: [(float(share), arms[name]) for share, name in {**names, **start}.items() if name in arms]
+        for label, names in kinds.items()
+    }
+    return roster, {label: sorted(own, key=lambda each: each[0]) for label, own in found.items() if len(own) > 1}
+
+
+ORACLES = {  # by kind: arms by percent of the practice
+    "exact oracles": {0: "pool_ppo", **{part: f"oracles_{part}" for part in (5, 10, 25, 50)}},
+    "exact oracles, the rest half generated": {0: "generated_50", 10: "both", 25: "both_25"},
+    "self-play": {0: "pool_ppo", **{part: f"itself_{part}" for part in (5, 10, 25, 50, 75, 90, 100)}},
+}
+GENERATED = {"generated partners": {0: "pool_ppo", **{part: f"generated_{part}" for part in (25, 50, 100)}}}
+
+
+TICKS = (1e6, 4e6, 24e6)  # of the acts
+
+
+def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
+    """Points from known families, from new ones, and NashConv, along an x axis."""
+    panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
+        ("points, known families", lambda each: known_and_new(each.arm)[0]),
+        ("points, new families", lambda each: known_and_new(each.arm)[1]),
+        (NASHCONV, lambda each: each.nashconv),
+    )
+    values = "; ".join(
+        f"{name}: " + ", ".join(f"{number(x)} {arm.over_seeds.mean:.2f} {arm.nashconv.mean:.2f}" for x, arm in own)
+        for name, own in found.items()
+    )
+
+    def draw(figure: Figure) -> None:
+        for place, (head, estimate_of) in enumerate(panels):
+            axes = figure.add_axes((0.055 + 0.33 * place, 0.24, 0.265, 0.58))
+            for colour, (name, own) in zip(COLOURS, found.items(), strict=False):
+                estimates = [estimate_of(arm) for _, arm in own]
+                bars = [np.nan_to_num(each.margin) for each in estimates]
+                means = [each.mean for each in estimates]
+                axes.errorbar([x for x, _ in own], means, yerr=bars, marker="o", markersize=4, color=colour,
+                              linewidth=1.4, elinewidth=1, label=name)  # fmt: skip
+            open_axes(axes, head)
+            axes.set_xlabel(label, color=INK, fontsize=TEXT)
+            if log:
+                axes.set_xscale("log")
+                axes.set_xticks(TICKS, [number(tick) for tick in TICKS])
+                axes.minorticks_off()
+        if found:
+            handles, labels = axes.get_legend_handles_labels()
+            figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=TEXT)
+        _title(figure, title)
+
+    return Picture(9.8, 3.6, values, draw)
+
+
+def literature(folder: Path) -> Picture:
+    """Older league methods and parts of the league, compared with the default league at a million acts."""
+    found = list(differences_in("ablation", folder).values())
+    values = "; ".join(f"{describe(each.name)} {each.points.difference.mean:+.2f}" for each in found)
+    height = 1.25 + ROW * len(found)
+
+    def draw(figure: Figure) -> None:
+        left = figure.add_axes((0.36, 0.62 / height, 0.33, 1 - 1.12 / height))
+        right = figure.add_axes((0.72, 0.62 / height, 0.26, 1 - 1.12 / height))
+        places = [place + 1.0 for place in range(len(found))]
+        for place, each in zip(places, found, strict=True):
+            _label(left, place, describe(each.name))
+            _dot(left, place, each.points.difference, VERDICTS[each.points.verdict])
+            _dot(right, place, each.nashconv, COLOURS[4])
+        for axes, label in ((left, "difference in points of ten"), (right, f"difference in {NASHCONV}")):
+            axes.axvline(0, color=INK, linewidth=0.8)
+            axes.locator_params(axis="x", nbins=5)
+            _rows_axes(axes, places, label)
+        note = "green: better, red: worse, blue: equivalent, grey: undecided; bars: 95 %, seeds and partners like these"
+        _title(figure, "Compared with the default league: roster dev2, a million acts", note)
+
+    return Picture(8.2, height, values, draw)
+
+
+VERDICTS = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2", "undecided": "#8a949e"}
+
+
+FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/figures
+    "plane.svg": plane,
+    "families.svg": families,
+    "known_new.svg": known_new,
+    "acts.svg": lambda folder: curves(
+        acts_curves(folder), "More acts: points from dev2, and exploitability", "acts of a run", log=True
+    ),
+    "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
+    "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
+    "literature.svg": literature,
+}
+
+
+def _shares(folder: Path, kinds: Mapping[str, Mapping[int, str]], title: str) -> Picture:
+    roster, found = share_curves(folder, kinds)
+    return curves(found, f"{title}: roster {roster}", "share of the practice, %")
+
+
+def draw_all(folder: Path = FOLDER) -> dict[Path, str]:
+    """Every figure as SVG, by its file."""
+    return {
+        HEADLINE: svg(headline(folder)),
+        **{FOLDER_OF_FIGURES / name: svg(make(folder)) for name, make in FIGURES.items()},
+    }
