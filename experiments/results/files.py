@@ -42,6 +42,7 @@ MADE_BY = {
         f"{name}.jsonl": f"dond experiment baselines --config {config}.yaml --results docs/results/{name}.jsonl"
         for name, config in COMPARISONS.items()
     },
+    "generated_grammar.json": "dond experiment rosters grammar",
     "equilibrium_pools.jsonl": "dond ship equilibria --pools docs/results/equilibrium_pools.jsonl",
     **{
         name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name} (at commit 1f965d66)"
