@@ -360,6 +360,7 @@ def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> tuple[
 ORACLES = {  # by kind: arms by percent of the practice
     "exact oracles": {0: "pool_ppo", **{part: f"oracles_{part}" for part in (5, 10, 25, 50)}},
     "exact oracles, the rest half generated": {0: "generated_50", 10: "both", 25: "both_25"},
+    "exact oracles, 10 % self-play": {0: "itself_10", 10: "oracles_10_itself", 25: "oracles_25_itself"},
     "self-play": {0: "pool_ppo", **{part: f"itself_{part}" for part in (5, 10, 25, 50, 75, 90, 100)}},
 }
 GENERATED = {"generated partners": {0: "pool_ppo", **{part: f"generated_{part}" for part in (25, 50, 100)}}}
@@ -397,7 +398,7 @@ def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
                 axes.minorticks_off()
         if found:
             handles, labels = axes.get_legend_handles_labels()
-            figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=TEXT)
+            figure.legend(handles, labels, loc="lower center", ncols=2 + len(found) % 2, frameon=False, fontsize=TEXT)
         _title(figure, title)
 
     return Picture(9.8, 3.6, values, draw)

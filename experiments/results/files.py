@@ -23,10 +23,15 @@ MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
 CONFIGS = ROOT / "experiments" / "configs"
-FRONTIER = {"arms_1m": "frontier", "arms_4m": "frontier", "arms_24m": "frontier_24m", "arms_test2": "frontier",
-            "leagues": "leagues", "oracles": "oracles"}  # fmt: skip
-OLDER = ("baselines", "full_budget", "ablation", "robust", "curricula", "selection", "memory", "taught")
-COMPARISONS = {**FRONTIER, **{name: name for name in OLDER}}  # results files of arms, and their configs
+ARMS = {"arms_1m": "frontier", "arms_4m": "frontier", "arms_24m": "frontier_24m", "arms_test2": "frontier"}
+COMPARISONS = {  # results files of arms, and their configs: every other config of arms has a file of its own name
+    **ARMS,
+    **{
+        path.stem: path.stem
+        for path in sorted(CONFIGS.glob("*.yaml"))
+        if path.stem not in ARMS.values() and "\narms:" in path.read_text(encoding="utf-8")
+    },
+}
 SINGLE = ("bench", "expert", "ppo_fast", "beliefs", "exploiters")  # results files without a config of arms
 REFERENCE = {"exploiters": "exploiter", "beliefs": "own"}  # the arm that others are compared with
 # Exact best responses to the runs of these configs, measured before the benchmark's own lines held them.

@@ -180,14 +180,19 @@ def acts_block(folder: Path) -> str:
     return f"{pipe_table(heads, rows)}\n\nMade by {'; '.join(made_by(f'{file}.jsonl') for file in files)}."
 
 
-def shares_block(prefixes: Sequence[str]) -> Callable[[Path], str]:
-    """A block of the arms whose practice is in part of some kind, compared with the reference of their file."""
+def shares_block(prefixes: Sequence[str], *more: str) -> Callable[[Path], str]:
+    """A block of the arms whose practice is in part of some kind, compared with the reference of their file.
+
+    ``more``: further files, whose arms are all listed as far as they are measured.
+    """
 
     def text(folder: Path) -> str:
         file, roster = ("arms_4m", DEV2) if arms_in("arms_4m", folder) else ("robust", DEV)
         names = [name for name in differences_in(file, folder, roster) if name.startswith(tuple(prefixes))]
-        table = difference_table(file, sorted(names, key=_natural), folder, roster)
-        return f"{table}\n\nMade by {made_by(f'{file}.jsonl')}." if table else ""
+        tables = {file: difference_table(file, sorted(names, key=_natural), folder, roster)}
+        tables |= {other: difference_table(other, differences_in(other, folder), folder) for other in more}
+        made = "; ".join(made_by(f"{name}.jsonl") for name, table in tables.items() if table)
+        return "\n\n".join([*filter(None, tables.values()), f"Made by {made}."]) if made else ""
 
     return text
 
@@ -398,11 +403,10 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "frontier": frontier_block,
     "families": families_block,
     "acts": acts_block,
-    "oracles": shares_block(("oracles_", "both", "itself_")),
-    "generated": shares_block(("generated_",)),
+    "oracles": shares_block(("oracles_", "both", "itself_"), "oracles"),
+    "generated": shares_block(("generated_",), "generated", "generated_groups", "curation"),
     "literature": literature_block,
     "labels": labels_block,
-    "oracle_variants": bench_block("oracles", roster=DEV2),
     "hints": hints_block,
     "people": people_block,
     "language_model": language_model_block,

@@ -26,7 +26,7 @@ from experiments.results.figures import (
     share_curves,
     svg,
 )
-from experiments.results.files import EXPLOITED, FOLDER, FRONTIER, MADE_BY, boards_of, document
+from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of, document
 from experiments.results.findings import BLOCKS, NOTHING, README_ARMS, block
 from experiments.results.tables import TABLES, table_csv
 from league.bench.differences import MINUS
@@ -88,7 +88,7 @@ def test_every_file_has_a_command_or_is_archived_and_every_block_is_shown():
         re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
     )
     measured = {path.name for path in FOLDER.iterdir() if path.is_file()}
-    planned = {f"{name}.jsonl" for name in FRONTIER}
+    planned = {f"{name}.jsonl" for name in COMPARISONS}  # measured or not
     assert measured | planned == set(MADE_BY) | archived | {LOG}
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == set(BLOCKS)
