@@ -223,42 +223,40 @@ def _short(each: Measured, usual: float) -> str:
     return name + (f" ({number(each.acts)})" if other else "")
 
 
+Box = tuple[float, float, float, float]  # left, bottom, right, top, in typographic points
+
+
 def _place_labels(axes: Axes, spots: Sequence[tuple[float, float, str]], size: float = 7.2) -> None:
-    """Label points so that no label covers another or a point: the first free place of some around each point."""
+    """Label points so that no label covers another or a point: the first free place around each, nearest first."""
     scale = 72 / axes.figure.dpi
-    places = axes.transData.transform([(x, y) for x, y, _ in spots]) * scale if spots else []
-    low, high = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in places]
-    for (x, y), (*spot, text) in zip(places, spots, strict=True):
-        width, height = 0.53 * size * len(text), 1.15 * size
-        for radius in (7, 14, 24, 36, 50, 66, 84):
-            free = next((place for place in _around(x, y, radius, width, height)
-                         if low[0] - 2 <= place[0] and place[2] <= high[0] + 30 and low[1] <= place[1] <= high[1] - 8
-                         and not any(_overlap(place, other) for other in taken)), None)  # fmt: skip
-            if free is not None:
-                break
-        else:
-            free = (x + 7, y - height / 2, x + 7 + width, y + height / 2)
-        taken.append(free)
-        line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3}
-        anchor = (free[0], (free[1] + free[3]) / 2)
+    places = axes.transData.transform(np.reshape([spot[:2] for spot in spots], (-1, 2))) * scale
+    (left, bottom), (right, top) = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
+    taken: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in places.tolist()]
+    for (x, y), (across, up, text) in zip(places.tolist(), spots, strict=True):
+        boxes = list(_around(x, y, 0.53 * size * len(text), 1.15 * size))
+        inside = [
+            box for box in boxes if left <= box[0] and box[2] <= right + 30 and bottom <= box[1] and box[3] <= top
+        ]
+        box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), boxes[0])
+        taken.append(box)
+        far = math.hypot(min(abs(box[0] - x), abs(box[2] - x)), (box[1] + box[3]) / 2 - y) > 14
+        line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3} if far else None
         axes.annotate(
-            text, spot, (anchor[0] - x, anchor[1] - y), textcoords="offset points", fontsize=size, color=INK,
-            va="center", arrowprops=line if radius > 14 else None,
+            text, (across, up), (box[0] - x, (box[1] + box[3]) / 2 - y), textcoords="offset points", fontsize=size,
+            color=INK, va="center", arrowprops=line,
         )  # fmt: skip
 
 
-def _around(
-    x: float, y: float, radius: float, width: float, height: float
-) -> Iterable[tuple[float, float, float, float]]:
-    """Boxes of a label at a distance from its point: right, left, above, below, and between these."""
-    for angle in (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240):
-        dx, dy = radius * math.cos(math.radians(angle)), radius * math.sin(math.radians(angle))
-        start = x + dx - (0 if dx > 1 else width if dx < -1 else width / 2)
-        yield start, y + dy - height / 2, start + width, y + dy + height / 2
+def _around(x: float, y: float, width: float, height: float) -> Iterable[Box]:
+    """Boxes of a label around its point, nearest first: right, left, above, below, and between these."""
+    for radius in (7, 14, 24, 36, 50, 66, 84):
+        for angle in (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240):
+            dx, dy = radius * math.cos(math.radians(angle)), radius * math.sin(math.radians(angle))
+            start = x + dx - (0 if dx > 1 else width if dx < -1 else width / 2)
+            yield start, y + dy - height / 2, start + width, y + dy + height / 2
 
 
-def _overlap(one: Sequence[float], other: Sequence[float]) -> bool:
+def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.statistics import Estimate
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.restricted import read_json_lines
 from experiments.results.arms import (
@@ -318,10 +317,10 @@ def hints_block(folder: Path) -> str:
         if math.isnan(row.gain.mean):
             lines.append(f"- never hinted: {with_margin(row.alone, 'share')} of the best response's points.")
         else:
-            gain = Estimate(*(100 * value for value in (row.gain.mean, 0, row.gain.low, row.gain.high)))
+            gain, low, high = (100 * value for value in (row.gain.mean, row.gain.low, row.gain.high))
             lines.append(
-                f"- hints of {row.arm.name}: {with_margin(row.alone, 'share')}, {gain.mean:+.1f} [{gain.low:+.1f}, "
-                f"{gain.high:+.1f}] percentage points, p = {row.p:.2g} (Holm)."
+                f"- hints of {row.arm.name}: {with_margin(row.alone, 'share')}, {gain:+.1f} [{low:+.1f}, {high:+.1f}] "
+                f"percentage points, p = {row.p:.2g} (Holm)."
             )
     seeds, acts = (len({mark.seed for mark in experiment.marks}), np.mean([row.acts for row in hint_rows(experiment)]))
     scope = f"{count_noun(seeds, 'seed')} of {number(float(acts))} acts, {experiment.label}, play without hints:"
