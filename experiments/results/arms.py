@@ -32,6 +32,8 @@ NAMES = {  # of arms, in words
     "itself_0": "PPO on the train roster",
     **{f"oracles_{part}_itself": f"PPO, {part} % exact oracles and 10 % self-play" for part in (10, 25)},
     "league_with_oracles": "league with exact oracles for exploiters",
+    "league_itself_20_oracles_10": "league with oracles and more self-play",
+    "itself_25_oracles_10": "PPO, 10 % exact oracles and 25 % self-play",
     **{f"itself_{part}": f"PPO, {part} % self-play" for part in (5, 10, 25, 50, 75, 90)},
     "itself_100": "self-play alone",
     "self_play": "self-play alone",

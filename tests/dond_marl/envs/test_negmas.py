@@ -212,7 +212,10 @@ def test_agreeing_to_nothing_is_illegal():
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ({"kind": "negmas", "agent": "negmas.sao.Nobody"}, "cannot be loaded .* no attribute 'Nobody'.*docs/PLUG_IN.md"),
+        (
+            {"kind": "negmas", "agent": "negmas.sao.Nobody"},
+            "cannot be loaded .* no attribute 'Nobody'.*docs/PLUG_IN.md",
+        ),
         ({"kind": "negmas", "agent": "no_such_package.Agent"}, "No module named 'no_such_package'"),
         ({"kind": "negmas", "agent": "HardHeaded"}, "agent must be the dotted path"),
         ({"kind": "negmas", "agent": "a.B", "limit": 0}, "limit must be a number in"),
