@@ -188,7 +188,7 @@ def _time_oracle(config: Config, states: Mapping[str, LearnerState], place: Plac
 
 
 def _time_archives(config: Config, states: Mapping[str, LearnerState], place: Place) -> float:
-    """Seconds to select programs for all archives of a league, from a few candidates and the learners' first states."""
+    """Seconds at most to select programs for all archives, from a few candidates and the learners' first states."""
     seconds = 0.0
     for archive in config.archives:
         few = archive.model_copy(update={"candidates": TIMED_PROGRAMS, "size": TIMED_PROGRAMS, "every": 1})
