@@ -4,6 +4,7 @@ Each game is recorded as soon as it is over, so quitting loses no finished game.
 
 examples:
   dond play --partner expert
+  dond play --partner generated    # a stranger: another program each game, named afterwards
   dond play --partner announcer --messages    # each act with a line of text
   dond play --partner heuristic --secret-claims    # acts do not bind, one secret claim does
   dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
@@ -17,6 +18,7 @@ from __future__ import annotations
 import io
 import os
 import secrets
+import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +51,7 @@ from league.display.typed_lines import help_line
 from partners.equilibrium import check_game
 from partners.human import Human
 from partners.llm.partner import LLMPartner
+from partners.scripted.generated import describe_spec
 
 MOST_GAMES = 1000
 # The default partner: the shipped expert, unless the library that reads its weights is missing.
@@ -147,6 +150,7 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
         _save_record(record, sitting.book)
         played.append(record)
         _show_end(screen, record, seat)
+        _show_stranger(screen, record.occupants[1 - seat])
         _show_best(screen, sitting, seat, number)
         screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
@@ -174,6 +178,13 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
         screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
     screen.show(values_table(state, seat), "", "The Pareto frontier:")
     screen.show(frontier_table(state, seat))
+
+
+def _show_stranger(screen: Terminal, name: str) -> None:
+    """Print what a generated partner does, and how to play it again."""
+    if words := describe_spec(name):
+        screen.write(f"\nYour partner was {name}: {words}.")
+        screen.write(f"Meet it again: dond play --partner {shlex.quote(name)}", wrap=False)
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:

@@ -28,7 +28,14 @@ from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
 from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names
 from league.tables.figures import with_margin
-from league.tables.standings import crossplay, ladder, ladder_table, learning, meta_game_of_findings
+from league.tables.standings import (
+    crossplay,
+    ladder,
+    ladder_table,
+    learning,
+    members_in_words,
+    meta_game_of_findings,
+)
 from league.tables.summaries import league_summary, practice_warning
 from league.tasks.values import MatchResult, TrainResult
 from partners.learning.rewards import OWN
@@ -218,10 +225,13 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path, *, 
     def show(section: Section) -> None:
         print_section(console, with_short_names(section, short))
 
-    sentences = (practice_warning(outcome.without_practice), league_summary(cross, standings, confidence, mains))
+    sentences = (
+        practice_warning(outcome.without_practice),
+        league_summary(cross, standings, confidence, mains, outcome.members),
+    )
     print_in_short(console, (replace_names(sentence, short) for sentence in sentences if sentence is not None))
     learns, responses = bool(config.learners), len(outcome.responses)
-    show(ladder(cross, standings, (), confidence, responses, models, learns=learns, details=details))
+    show(ladder(cross, standings, outcome.members, confidence, responses, models, learns=learns, details=details))
     for learner in config.learners:
         if learner.reward != OWN:
             prose(
@@ -311,6 +321,8 @@ def _round(ledger: Ledger, number: int) -> Section:
         TableRow(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions
     )
     tables.append(Table("decided when it was planned (repair) and when it was over", ("taken", "why"), rows, label=""))
+    present = {name for row in meetings for name in row[2:4]}
+    tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])
     of = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
     return Section("round", f"{config.schedule.round_name(number)}{of} · stage {stage}", (), tuple(tables))

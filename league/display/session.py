@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,15 +17,17 @@ from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
 from dond_marl.records.record import GameRecord, records_of, to_line
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.rollout import Noise, OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from league.display.game import LeftTheTable
 from partners.best_response import BestResponse
+from partners.scripted.generated import Generated
 
 NAME = "human"  # in records
+STRANGER = "a stranger"  # a generated program that is drawn for a game
 RECORDS = Path("runs/human/games.jsonl")  # where games are written unless another file is named
 INEXACT = b'"inexact":'  # in lines of games that are recorded in part; inside a text its quotes are escaped
 _ONE_WRITER = threading.Lock()
@@ -47,8 +49,18 @@ class Sitting:
 
     @property
     def short_name(self) -> str:
-        """The partner's name for people: short where a path is in it."""
+        """The partner's name for people: short where a path is in it, a stranger where a program is drawn."""
+        if isinstance(self.partner, Generated) and self.partner.program is None:
+            return STRANGER
         return short_names([self.name]).get(self.name, self.name)
+
+    def of_game(self, number: int, seat: int) -> Sitting:
+        """The sitting as it is in game ``number`` with the person in ``seat``: a stranger is then one program."""
+        if not isinstance(self.partner, Generated) or self.partner.program is not None:
+            return self
+        noise = Noise(self.seed, (number,), 1).game_noise(1 - seat)[:, 0]
+        partner = self.partner.play_program(int(self.partner.draw_programs(noise)[0]))
+        return replace(self, partner=partner, name=partner.name)
 
     @property
     def person(self) -> str:
@@ -80,6 +92,7 @@ def play_game(
     Raises :class:`~league.display.game.LeftTheTable`, :class:`~dond_marl.rollout.OccupantError` where the partner
     fails, and ``OSError`` where the person's screen does.
     """
+    sitting = sitting.of_game(number, seat)
     try:
         return _record(sitting, person, sitting.person, seat, number, scenarios, sitting.hint_source)
     except OccupantError as error:
@@ -98,6 +111,7 @@ def best_response_game(
     ``None`` if it is not known exactly, as in scenarios that are too large. Raises
     :class:`~dond_marl.rollout.OccupantError`.
     """
+    sitting = sitting.of_game(number, seat)
     if sitting.best_response is None:
         return None
     try:

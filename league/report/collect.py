@@ -111,7 +111,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         ),
         abstract=(
             *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-            league_summary(cross, standings, confidence, mains),
+            league_summary(cross, standings, confidence, mains, members),
             *_unless_damaged(lambda: evaluation_summary(files.evaluation or {"members": {}}), tuple[str, ...]()),
             _cost(ledger, [f"{states[name].decisions:,} decisions of {name}" for name in mains], cross.total_games),
         ),

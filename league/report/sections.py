@@ -26,6 +26,7 @@ from league.tables.blocks import (
     count_cell,
     number_cell,
 )
+from league.tables.standings import members_in_words
 from league.tasks.answers import Answers
 from league.tasks.blobs import BlobError, read_content
 from league.tasks.occupant_kinds import kinds_in
@@ -68,7 +69,7 @@ def lineage(
 ) -> Section:
     """Learners with their snapshots, and the decisions about them (gates, snapshots, repairs, fresh starts)."""
     if not states:
-        return Section("lineage", "Lineage", ("None: the league has no learners.",))
+        return Section("lineage", "Lineage", ("None: the league has no learners.",), members_in_words(members))
     scores = {row.member: Figure(row.points) for row in standings}
     reasons = {f"{each.subject}@{at + 1}": each.reason for at, each in decisions if each.kind == "snapshot"}
     rows = []
@@ -97,6 +98,7 @@ def lineage(
             for at, d in others
         )
         tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
+    tables += members_in_words(member for member in members if member.role == "fixed")
     fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
     gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))
     notes = [f"Fixed from the start: {', '.join(fixed)}."]

@@ -28,7 +28,7 @@ from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
 from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
-from league.tasks.values import LearnerState, MatchResult, Place, Round, TrainResult, machine
+from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class LeagueOutcome(NamedTuple):
     findings: Findings | None  # ratings and the meta-game, with ``league.evaluate``
     final: FinalEvaluation | None  # the mains against held-out members, if there are mains
     without_practice: Mapping[str, int] = {}  # learners that learned nothing in some rounds, with their number
+    members: Sequence[Member] = ()
 
 
 def run_league(
@@ -81,7 +82,7 @@ def run_league(
         findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         without = ledger.rounds_without_practice()
-        return LeagueOutcome(config, history.cross, curves, responses, findings, final, without)
+        return LeagueOutcome(config, history.cross, curves, responses, findings, final, without, history.members)
 
 
 def _evaluate(

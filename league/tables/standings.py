@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +27,7 @@ from league.tables.blocks import (
     number_cell,
 )
 from league.tasks.answers import cause_phrases
-from league.tasks.values import Member
+from league.tasks.values import ORACLES, Member
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
@@ -110,6 +110,8 @@ def ladder(
     notes += [
         f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.has_rank
     ]
+    if oracles := [member.name for member in members if member.role in ORACLES]:
+        notes.append(f"Best responses, which know the weights of their target: {', '.join(oracles)}.")
     if not details:
         if len(standings) > SHORT_ROWS:
             notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv.")
@@ -123,6 +125,13 @@ def ladder(
             "(league.unreached) fails."
         )
     return Section("ladder", "Ladder", tuple(notes), (table,))
+
+
+def members_in_words(members: Iterable[Member]) -> tuple[Table, ...]:
+    """A table of best responses and generated partners in words; none without such members."""
+    described = [member for member in members if member.role != "snapshot" and member.description]
+    rows = tuple(TableRow(member.name, (member.description,)) for member in described)
+    return (Table("Members in words", ("what it does",), rows, "member"),) if rows else ()
 
 
 def short_ladder(table: Table) -> Table:

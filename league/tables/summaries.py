@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dond_marl.game import SEATS
@@ -11,6 +11,7 @@ from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
 from league.tables.figures import with_margin
+from league.tasks.values import ORACLES, Member
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 
@@ -57,8 +58,19 @@ def practice_warning(without: Mapping[str, int]) -> str | None:
     return f"{'; '.join(each)}: the practice could not be finished."
 
 
-def league_summary(cross: CrossPlay, standings: Sequence[Standing], confidence: float, mains: Sequence[str]) -> str:
-    """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks."""
+def league_summary(
+    cross: CrossPlay,
+    standings: Sequence[Standing],
+    confidence: float,
+    mains: Sequence[str],
+    members: Iterable[Member] = (),
+) -> str:
+    """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks.
+
+    Best responses among ``members`` are left out: they know the weights of their target.
+    """
+    oracles = {member.name for member in members if member.role in ORACLES}
+    standings = [row for row in standings if row.member not in oracles]
     ranked = [row for row in standings if row.has_rank]
     if not ranked:
         failed = sum(row.failed for row in standings)

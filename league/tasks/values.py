@@ -23,6 +23,7 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import UNREACHED_BOUND, Bools, Int8s
 from league.tasks.answers import Answers, count_answers, unreached_in
 from league.tasks.occupant_kinds import is_costly
+from partners.scripted.generated import describe_spec
 
 if TYPE_CHECKING:
     from league.settings.learners import LearnerConfig
@@ -83,6 +84,11 @@ class Member:
             "archive": "programs selected for",
         }
         return "" if self.parent is None else f"{kinds.get(self.role, 'snapshot of')} {self.parent}"
+
+    @property
+    def description(self) -> str:
+        """A snapshot, a best response or a generated partner in words; empty for all others."""
+        return describe_spec(self.spec) if self.parent is None else f"{self.origin} after round {self.born}"
 
     @property
     def costly(self) -> bool:

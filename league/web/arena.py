@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from dond_marl.game import Rules
 from dond_marl.records.record import GameRecord, records_of
+from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate, mean_over_scenarios
@@ -27,7 +28,7 @@ from league.web.occupants import (
     rules_of,
     source_choices,
 )
-from league.web.recorded import title
+from league.web.recorded import name_occupants, title
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -73,6 +74,7 @@ def play_match(
         seats.append(outcomes)
         welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
         exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
+        exported = name_occupants(exported, Noise(seed, (order,), games.size))
         ranked_games += list(zip(welfare, exported, strict=True))
     own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
     # Places are rounded to half a point of ten, so that circles do not overlap.

@@ -22,7 +22,9 @@ from markupsafe import Markup
 from dond_marl.game import SEATS, rest, worth
 from league.display.charts import open_templates
 from league.display.game import act_sentence, describe_act
+from league.display.session import STRANGER
 from league.standings.history import YARDSTICK
+from partners.scripted.generated import describe_spec
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
 PAGES = {"/": "Play", "/league": "League", "/arena": "Arena", "/replay": "Replay", "/scores": "Scores"}
@@ -46,8 +48,8 @@ def render(template: str, macro: str, *values: object, **named: object) -> Marku
 
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
-    helpers = (describe_act, act_sentence, asset, rest, worth, zip)
-    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "YARDSTICK": YARDSTICK}
+    helpers = (describe_act, describe_spec, act_sentence, asset, rest, worth, zip)
+    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "STRANGER": STRANGER, "YARDSTICK": YARDSTICK}
     return open_templates(TEMPLATES, **names, **{helper.__name__: helper for helper in helpers})
 
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from dond_marl.errors import DondError, InputError
 from dond_marl.records.record import GameRecord, records_of
-from dond_marl.rollout import rollout
+from dond_marl.rollout import Noise, rollout
 from dond_marl.seats import Partner
+from league.display.session import STRANGER
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, run_folders
@@ -36,6 +37,8 @@ from league.tables.summaries import evaluation_summary, league_summary, practice
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 from league.web.background import MATCH_SECONDS, WithDeadline
+from league.web.recorded import name_occupants
+from partners.scripted.generated import Generated
 
 MOST_READ = 100  # new rounds at once
 NEWEST = 8  # decisions stored and shown
@@ -221,7 +224,7 @@ class Follower:
             headline=(
                 *([DAMAGED] if read.damaged else []),
                 *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-                league_summary(cross, standings, confidence, mains),
+                league_summary(cross, standings, confidence, mains, members),
                 *(_evaluation(self.folder / FINAL_FILE) if over else ()),
             ),
         )
@@ -277,24 +280,25 @@ _parsed = lru_cache(maxsize=64)(parse)
 
 
 def describe_member(member: Member, state: LearnerState | None) -> str:
-    """A member in words: a snapshot or a best response and its learner, a learner and its decisions, or the spec."""
-    if member.parent is not None:
-        return f"{member.origin} after round {member.born}"
-    if state is not None:
+    """A member in words: its description, a learner and its decisions, or the spec."""
+    if state is not None and member.live:
         return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} decisions so far"
-    return member.spec or ""
+    return member.description or member.spec or ""
 
 
 def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> GameRecord:
     """One game of two members with their current weights, the first opening, on the league's rules and scenarios.
 
+    Either may be :data:`~league.display.session.STRANGER`, a generated program; the record names it.
     Raises one of :data:`league.web.occupants.CHOICE_ERRORS`.
     """
     seed = secrets.randbits(31) if seed is None else seed
     with Follower(run) as follower:
         game = follower.config().env
         until = time.monotonic() + MATCH_SECONDS
-        first, second = (WithDeadline(follower.partner(name), until) for name in names)
+        first, second = (
+            WithDeadline(Generated() if name == STRANGER else follower.partner(name), until) for name in names
+        )
     source = game.open_source()
     games = rollout(
         (first, second),
@@ -306,4 +310,6 @@ def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> 
         reveal_partner_utilities=game.reveal_partner_utilities,
         illegal=game.illegal or "raise",
     )
-    return records_of(games, names, source=source.label, seed=seed)[0]
+    first_name, second_name = (Generated().name if name == STRANGER else name for name in names)
+    records = records_of(games, (first_name, second_name), source=source.label, seed=seed)
+    return name_occupants(records, Noise(seed, (0,), 1))[0]

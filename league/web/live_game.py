@@ -86,7 +86,7 @@ class LiveGame:
         on_event: Callable[[Event], None],
         scenarios: Scenarios | None = None,
     ) -> None:
-        self.sitting, self.number, self.seat = sitting, number, seat
+        self.sitting, self.number, self.seat = sitting.of_game(number, seat), number, seat
         self.scenarios = sitting.source.block(sitting.seed, number, 1) if scenarios is None else scenarios
         self._on_event = on_event
         self._actions: queue.SimpleQueue[Action | None] = queue.SimpleQueue()

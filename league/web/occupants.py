@@ -66,6 +66,7 @@ FEATURED = {
     "nice_tit_for_tat": "As generous as you are.",
     "boulware": "Holds out, and gives in near the end.",
     "stubborn": "Insists. Waits for you to fold.",
+    "generated": "A negotiating program made for this game; you learn afterwards who it was.",
     "expert": "Learned from millions of games. Hard to impress.",
 }
 SOURCE_LABELS = {  # all scenarios, by source and split

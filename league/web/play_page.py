@@ -140,7 +140,9 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
             recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
             note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
             shown = result(session.played, partner)
-            hand = render("play", "closing", shown, address, session.number, recorded, note, bool(ended.write_error))
+            failed = bool(ended.write_error)
+            met = render("play", "stranger", game.sitting.name, session.sitting.rules)
+            hand = render("play", "closing", shown + met, address, session.number, recorded, note, failed)
         case GameBroken(reason):
             heading, hand = "The game cannot go on.", render("forms", "problem", reason)
         case PersonsTurn(view, hint):
@@ -291,7 +293,7 @@ class PlayPages:
         """The analysis of the person's acts in the last game."""
 
         def panel(session: PlaySession, ended: GameEnded) -> str:
-            return analysis_panel(ended.record, session.game.seat, session.sitting.partner, make_expert(), "your")
+            return analysis_panel(ended.record, session.game.seat, session.game.sitting.partner, make_expert(), "your")
 
         return await self._after_game(request, panel)
 

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,14 @@ from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
+from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from league.display.charts import ChartPoint
 from league.display.session import points_of_ten
 from league.tables.figures import count_noun
 from league.web.frame import render
+from partners.scripted.generated import describe_spec, name_programs
 
 MAX_FILE = 64 * 2**20  # bytes of a file of records
 MAX_NAME = 80  # characters of a name on a page
@@ -61,6 +64,12 @@ def read_records(path: Path) -> tuple[list[GameRecord], int]:
     games = list(read_lines(path))
     exact = [game for game in games if isinstance(game, GameRecord)]
     return exact, len(games) - len(exact)
+
+
+def name_occupants(records: Sequence[GameRecord], noise: Noise) -> list[GameRecord]:
+    """Games that were played with ``noise``, with the program of each game where an occupant draws one."""
+    named = (name_programs(records[0].occupants[seat], noise.game_noise(seat)[:, 0]) for seat in (0, 1))
+    return [replace(record, occupants=(first, second)) for record, first, second in zip(records, *named, strict=True)]
 
 
 def replay_files(book: Path, folder: Path) -> dict[str, Path]:
@@ -129,7 +138,8 @@ def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
         people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
         if len(people) == 1:
             seat = people[0]
-            key = display_names(record)[1 - seat], record.occupants[seat] != "human"
+            partner = "strangers" if describe_spec(record.occupants[1 - seat]) else display_names(record)[1 - seat]
+            key = partner, record.occupants[seat] != "human"
             games.setdefault(key, []).append((record, seat))
     found = [_score(partner, advised, played) for (partner, advised), played in games.items()]
     return sorted(found, key=lambda score: -score.mine.n)

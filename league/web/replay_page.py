@@ -46,6 +46,7 @@ from league.web.occupants import (
 from league.web.recorded import is_person, seat_names, title
 from partners.best_response import BestResponse
 from partners.equilibrium import has_table
+from partners.scripted.generated import describe_spec
 
 SUGGESTED = ("expert", "heuristic", SOLVED)  # policies to evaluate where a person played
 RECORDED = ""  # key of the recorded player's own policy
@@ -96,7 +97,8 @@ def stepper(
     view = view.at_step(min(max(view.step, 0), len(all_steps) - 1))
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
     panel = _policy_panel(record, menu, view, all_steps[view.step], queried)
-    return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people)
+    words = [(name, words) for name in dict.fromkeys(record.occupants) if (words := describe_spec(name))]
+    return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people, words)
 
 
 def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, queried: bool) -> Markup:

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_VALUE, Act
+from dond_marl.occupants import OccupantNameError, Spec, parse_spec, spec_name
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Rows, Traits, Turns, decide, worth
 from partners.scripted.menu import Menu, menu, splits_at
 from partners.scripted.offers import (
@@ -196,47 +197,98 @@ def digest_of_grammar() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_CHOICE_WORDS = {
-    _WORST: "the cheapest of them",
-    _FEWEST: "the one with the fewest items",
-    _KINDEST: "the one that seems best for the other seat",
-    _NEAREST: "the one nearest to the other's last offer",
-    _FAIREST: "the one that seems fairest",
-    _BEST: "the one worth most to itself",
-    _WHOLE_TYPES: "one that divides no item type",
-}
+_ANY = 1e9
+_SOME = (1e-9, _ANY)
+# What a program does: each phrase with the ranges low <= dial < high in which it holds.
+# The script of the demo reads them too. "range" is the difference of start and end.
+PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
+    ("asks for {start} of its whole value at first", {}),
+    ("hardly concedes", {"range": (0, 0.1)}),
+    ("concedes early, down to {end}", {"range": (0.1, 1), "exponent": (0, 0.7)}),
+    ("concedes steadily, down to {end}", {"range": (0.1, 1), "exponent": (0.7, 2)}),
+    ("concedes late, down to {end}", {"range": (0.1, 1), "exponent": (2, _ANY)}),
+    ("concedes nothing in the first {plateau} of its time", {"plateau": _SOME}),
+    ("concedes in {steps} steps", {"steps": _SOME}),
+    ("keeps each demand for {hold} of its turns", {"hold": (2, _ANY)}),
+    ("gives in a little at its last turn", {"fold": (0.6, 1)}),
+    ("folds at its last turn", {"fold": (0, 0.6)}),
+    ("repays {reciprocity} of what it is given", {"reciprocity": _SOME}),
+    ("concedes less to a partner that does not move", {"firmness": _SOME}),
+    ("concedes when its partner insists", {"yielding": _SOME}),
+    ("hardens when its partner insists", {"yielding": (-1, 0)}),
+    *(
+        (f"of offers that are about as good to it, makes {words}", {"choice": (number, number + 1)})
+        for number, words in (
+            (_WORST, "the one worth least to it"),
+            (_FEWEST, "the one with the fewest items"),
+            (_KINDEST, "the one that seems best for its partner"),
+            (_NEAREST, "the one nearest to its partner's last offer"),
+            (_FAIREST, "the one that seems fairest"),
+            (_BEST, "the one worth most to it"),
+            (_WHOLE_TYPES, "one that divides no type of item"),
+        )
+    ),
+    ("accepts what is worth as much as its next demand", {"acceptance": (_NEXT, _NEXT + 1)}),
+    ("accepts {level} of its whole value", {"acceptance": (_CONSTANT, _CONSTANT + 1)}),
+    ("accepts what it aims for at that time", {"acceptance": (_PATH, _PATH + 1)}),
+    (
+        "accepts what it aims for at that time or, late, the best offer so far",
+        {"acceptance": (_COMBINED, _COMBINED + 1)},
+    ),
+    ("accepts less when its partner insists", {"pressed": _SOME}),
+    ("accepts less in its last answer", {"reserve": (0, 1)}),
+    ("refuses where its partner would get much more", {"envy": _SOME}),
+    ("knows its values only roughly", {"perception": (_ROUNDED, _ROUNDED + 1)}),
+    ("counts items instead of their values", {"perception": (_COUNTED, _COUNTED + 1)}),
+    ("overrates one type of item", {"perception": (_BIASED, _BIASED + 1)}),
+    ("walks away from offers below {contempt}", {"patience": _SOME}),
+    ("ends the game instead of a last offer", {"closing": _SOME}),
+    ("insists on what it repeats", {"emphasis": (1, NEVER_INSISTS)}),
+    ("always insists", {"emphasis": (0, 1)}),
+    ("makes a random offer in {slip} of its turns", {"slip": _SOME}),
+    ("wavers in what it asks for", {"jitter": _SOME}),
+)
 
 
-def describe(program: int) -> str:
-    """What a program does, in a few sentences."""
-    dials = _dials_of_one(program)
-    start, end, exponent = dials["start"], dials["end"], dials["exponent"]
-    pace = "early" if exponent < 0.7 else "late" if exponent > 2 else "steadily"
-    pace = "hardly" if start - end < 0.1 else pace
-    sentences = [
-        f"asks for {start:.0%} of the whole at first and concedes {pace}, down to {end:.0%}"
-        + (" and lower with its last offer" if dials["fold"] < 1 else ""),
-        f"among offers as good it makes {_CHOICE_WORDS[int(dials['choice'])]}",
-        f"accepts {dials['level']:.0%} of the whole"
-        if dials["acceptance"] == _CONSTANT
-        else "accepts what it would ask for next"
-        + ("" if dials["acceptance"] == _NEXT else " or a little less" if dials["acceptance"] == _COMBINED else ""),
-    ]
-    traits = {
-        f"returns {dials['reciprocity']:.0%} of what it is given": dials["reciprocity"] > 0,
-        "concedes less to a seat that does not move": dials["firmness"] > 0,
-        "gives way to INSIST": dials["yielding"] > 0 or dials["pressed"] > 0,
-        "hardens at INSIST": dials["yielding"] < 0,
-        "takes less at the end": dials["reserve"] < 1,
-        "resents a larger share of the other seat": dials["envy"] > 0,
-        "misjudges its own values": dials["perception"] != _TRUE,
-        "walks away from poor offers": dials["patience"] > 0,
-        "never makes the last offer": dials["closing"] > 0,
-        "insists on what it repeats": dials["emphasis"] < NEVER_INSISTS,
-        "errs at times": dials["slip"] > 0 or dials["jitter"] > 0,
-    }
-    sentences += [trait for trait, holds in traits.items() if holds]
-    return "; ".join(sentences)
+def describe(program: int, without: str = "") -> str:
+    """What a program does, in phrases; shares are of the whole pool's value to it."""
+    dials = _dials_of_one(program, without)
+    dials["range"] = dials["start"] - dials["end"]
+    holding = (text for text, when in PHRASES if all(low <= dials[name] < high for name, (low, high) in when.items()))
+    numbers = {name: f"{value:.0%}" if value <= 1 else f"{value:.0f}" for name, value in dials.items()}
+    return "; ".join(text.format_map(numbers) for text in holding)
+
+
+def describe_spec(spec: Spec | None) -> str:
+    """A generated occupant in words; empty for every other occupant, and where the parameters are no legal ones."""
+    occupant = _read_spec(spec)
+    if occupant is None:
+        return ""
+    if occupant.program is not None:
+        return describe(occupant.program, occupant.without)
+    drawn = (
+        "a new generated program" if occupant.programs is None else f"one of {occupant.programs:,} generated programs"
+    )
+    return f"{drawn} each game" + (f", the dials of {occupant.without} neutral" if occupant.without else "")
+
+
+def name_programs(name: str, noise: Doubles) -> list[str]:
+    """The program that occupant ``name`` plays in each game, by the first of the game's ``noise[B]``, as a name.
+
+    An occupant that draws no program keeps its name.
+    """
+    occupant = _read_spec(name)
+    if occupant is None or occupant.program is not None:
+        return [name] * len(noise)
+    return [occupant.play_program(number).name for number in occupant.draw_programs(noise).tolist()]
+
+
+def _read_spec(spec: Spec | None) -> Generated | None:
+    try:
+        kind, parameters = parse_spec(spec or "")
+        return Generated(**parameters) if kind == "generated" else None
+    except (OccupantNameError, TypeError, ValueError):
+        return None
 
 
 def _mix_32(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -305,6 +357,16 @@ class Generated:
         if self.digest is not None and self.digest != digest_of(*named):
             named_as = f"program {self.program} has" if self.program is not None else "one_of has programs with"
             raise ValueError(f"{named_as} other dials in this version: digest {digest_of(*named)}")
+
+    @property
+    def name(self) -> str:
+        """The occupant as it is typed, such as ``generated(program=5)``."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return spec_name({"kind": "generated", **{key: value for key, value in given.items() if value not in (None, "", ())}})
+
+    def play_program(self, number: int) -> Generated:
+        """The occupant that plays program ``number`` only, with the same group of neutral dials."""
+        return Generated(number, without=self.without)
 
     @property
     def traits(self) -> Traits:

@@ -15,8 +15,9 @@ from dond_marl.yardsticks.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import ladder_of
+from league.tables.standings import ladder, members_in_words
 from league.tables.summaries import league_summary
-from league.tasks.values import FACTS, SeatOrderResult
+from league.tasks.values import FACTS, Member, SeatOrderResult
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
 SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])
@@ -180,6 +181,25 @@ def test_league_summary_with_a_lead():
     )
     summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
     assert summary.startswith("ann") and "the most" in summary and "bob" in summary
+
+
+def test_league_summary_leaves_out_best_responses():
+    cross = CrossPlay(["ann", "bob"])
+    cross.add_round(
+        SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
+    )
+    members = [Member("ann", None, "oracle", parent="bob", born=1), Member("bob", "linear")]
+    summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["bob"], members)
+    assert summary.startswith("bob") and "ann" not in summary
+    section = ladder(cross, ladder_of(cross, 0.5), members, 0.5, 0, details=False)
+    assert any("ann" in note for note in section.notes) and not any("bob" in note for note in section.notes)
+
+
+def test_members_in_words():
+    assert members_in_words([Member("bob", "linear"), Member("bob@3", None, "snapshot", parent="bob", born=3)]) == ()
+    described = [Member("g", "generated"), Member("r", None, "oracle", parent="bob", born=7)]
+    (table,) = members_in_words([Member("bob", "linear"), *described])
+    assert [row.label for row in table.rows] == ["g", "r"] and "bob after round 7" in table.rows[1].cells[0]
 
 
 def test_league_summary_of_failed_matches():

@@ -12,7 +12,19 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import turns_after
-from partners.scripted.generated import DIALS, GROUPS, PROGRAMS, Generated, are_plain, describe, dials_of, digest_of
+from partners.scripted.generated import (
+    DIALS,
+    GROUPS,
+    PHRASES,
+    PROGRAMS,
+    Generated,
+    are_plain,
+    describe,
+    describe_spec,
+    dials_of,
+    digest_of,
+    name_programs,
+)
 
 RULES = ((Rules(8), False), (Rules(5, "rejects"), False))
 NUMBERS = generator(7, "programs").integers(0, PROGRAMS, 4000, dtype=np.uint64)
@@ -123,7 +135,30 @@ def test_programs_are_described_by_their_dials():
     dials = dials_of(NUMBERS[:300])
     for place, text in enumerate(texts):
         assert f"{dials['start'][place]:.0%}" in text
-        assert ("errs" in text) == (dials["slip"][place] > 0 or dials["jitter"][place] > 0)
+        assert ("wavers" in text) == (dials["jitter"][place] > 0)
+        for phrase, dial in (("makes", "choice"), ("concede", "exponent"), ("accept", "acceptance")):
+            assert phrase in text, dial
+    assert {name for _, when in PHRASES for name in when} <= {dial.name for dial in DIALS} | {"range"}
+    jitters = int(NUMBERS[dials_of(NUMBERS)["jitter"] > 0][0])
+    assert "wavers" not in describe_spec(f"generated(program={jitters}, without=mistakes)")
+
+
+def test_occupants_are_described_by_their_parameters():
+    assert describe_spec("generated(program=7)") == describe_spec({"kind": "generated", "program": 7}) == describe(7)
+    drawn = [describe_spec(spec) for spec in ("generated", "generated(programs=16)", "generated(without=choice)")]
+    assert len(set(drawn)) == 3 and "16" in drawn[1] and "choice" in drawn[2]
+    for other in ("boulware", "generated(program=-1)", "generated(luck=1)", "a generated one", "", None):
+        assert describe_spec(other) == ""
+
+
+def test_drawn_programs_are_named():
+    noise = generator(3, "noise").random(50)
+    for spec in ("generated", "generated(programs=5)", "generated(without=choice)"):
+        drawn = seat_occupant(spec).draw_programs(noise).tolist()
+        named = [seat_occupant(name) for name in name_programs(spec, noise)]
+        assert named == [Generated(number, without=seat_occupant(spec).without) for number in drawn]
+    assert name_programs("generated(program=7)", noise[:2]) == ["generated(program=7)"] * 2
+    assert name_programs("a person", noise[:1]) == ["a person"]
 
 
 def test_game_draws_one_of_the_listed_programs():
