@@ -33,6 +33,7 @@ from league.tasks.match_task import play_match
 from league.tasks.values import Block, Entrant, MatchTask, Member, Place
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
+from partners.scripted.generated import describe_spec
 from tests.command import HERE, PROGRAM, dond
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,6 +94,17 @@ def test_game_by_commands_shows_table_values_and_frontier(monkeypatch, tmp_path,
         ["2", "2", "0", "10", "8"], ["1", "2", "0", "8", "8"], ["2", "1", "0", "7", "9"], ["2", "0", "0", "4", "10"],
     ]  # fmt: skip
     assert "<-" in rows[frontier + 2] and rows[-1][-1] == "games.jsonl"
+
+
+def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "end", "y", "end", "y", partner="generated", games=2, columns=2_000) == 0
+    seen, games = capsys.readouterr().out, recorded(tmp_path / "games.jsonl")
+    names = [record.occupants[1] for record in games]
+    assert len(set(names)) == 2
+    for name in names:
+        assert describe_spec(name) in seen and f"dond play --partner '{name}'" in seen
+    assert sit(monkeypatch, tmp_path, "end", "y", partner=names[0]) == 0
+    assert recorded(tmp_path / "games.jsonl")[2].occupants[1] == names[0]
 
 
 def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path, capsys):

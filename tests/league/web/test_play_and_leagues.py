@@ -19,12 +19,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import OccupantNameError, seat_occupant
-from dond_marl.records.record import InexactGame, RecordError, add_typed_words, from_json, record_of, to_line
+from dond_marl.records.record import (
+    InexactGame,
+    RecordError,
+    add_typed_words,
+    from_json,
+    record_of,
+    records_of,
+    to_line,
+)
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, check_split, open_source, pack
@@ -36,10 +44,11 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.display.frontier import plane_of, verdict
 from league.display.game import act_sentence, ending_text, steps, talk_lines
-from league.display.session import Sitting
+from league.display.session import STRANGER, Sitting, play_game
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger, LedgerError
 from league.standings.history import learning_curves
+from league.tasks.values import Member
 from league.web.after_game import result
 from league.web.arena import play_match
 from league.web.bargaining_table import (
@@ -54,7 +63,7 @@ from league.web.bargaining_table import (
     view_before_turn,
 )
 from league.web.frame import one_sentence, render
-from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError
+from league.web.league_follower import NEWEST, Follower, Leagues, RunViewError, play_members
 from league.web.live_game import (
     GameBroken,
     GameEnded,
@@ -83,6 +92,7 @@ from league.web.recorded import game_of, is_person, read_records, replay_files, 
 from league.web.replay_page import advice, beliefs, best_answer, policy, result_or_reason
 from partners.equilibrium import has_table
 from partners.human import View
+from partners.scripted.generated import Generated, describe_spec
 from tests.league.web.browser import HOSTILE, as_after
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -312,6 +322,21 @@ def test_hints_reach_the_person(tmp_path):
     assert not has_table(Rules(11), pack([SCENARIO])) and not has_table(Rules(4), pack([WORTHLESS]))
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_stranger_is_the_program_that_its_game_draws(tmp_path, seat):
+    """The game with the named program is the one in which that program is drawn; another game has another one."""
+    strangers = sitting(tmp_path, "generated")
+    drawn = [strangers.of_game(number, seat) for number in range(4)]
+    assert len({each.name for each in drawn}) == 4 and all(each.of_game(0, seat) == each for each in drawn)
+    person = seat_occupant("linear")
+    for number, one in enumerate(drawn):
+        record = play_game(strangers, person, seat, number)
+        pair = (person, Generated()) if seat == 0 else (Generated(), person)
+        dealt = strangers.source.block(3, number, 1)
+        (expected,) = records_of(rollout(pair, dealt, seed=3, index=(number,), prior="lewis"), record.occupants)
+        assert record.actions == expected.actions and record.occupants[1 - seat] == one.name
+
+
 def test_best_response_score(tmp_path):
     table = Table(sitting(tmp_path))
     table.game.leave()
@@ -525,6 +550,18 @@ def test_match_equals_single_games():
     assert "nan" not in render("arena", "match", match, {})
 
 
+def test_match_names_the_programs_of_its_games():
+    names = ("linear", "generated")
+    match = play_match((seat_occupant("linear"), Generated()), names, open_source("lewis"), Rules(), scenarios=20)
+    played = [(record, tuple(map(seat_occupant, record.occupants))) for record in (*match.best, *match.worst)]
+    repeatable = [(record, pair) for record, pair in played if all(each.traits.deterministic for each in pair)]
+    assert repeatable and all("linear" in record.occupants for record, _ in played)
+    for record, pair in repeatable:  # without the noise of the match
+        (again,) = records_of(rollout(pair, pack([record.scenario]), seed=9, prior="lewis"), record.occupants)
+        assert again.actions == record.actions
+    assert match.names == names and escape(describe_spec("generated")) in render("arena", "match", match, {})
+
+
 # A league that is followed
 
 
@@ -609,6 +646,17 @@ def test_links_of_ladder_and_matrix(finished_league, league):
     assert menu.key_of("elsewhere", "main") is None
 
 
+def test_best_responses_have_no_rank_and_members_are_described(league):
+    first, second = (row.member for row in league.standings[:2])
+    members = [member for member in league.members if member.name not in (first, second)]
+    oracle = Member(first, None, "oracle", parent="main", born=7)
+    changed = league._replace(members=(*members, oracle, Member(second, "generated(program=5)")))
+    shown = panel("ladder", changed)
+    ranks = re.findall(r'<td class="rank"[^>]*>(.*?)</td>', shown)
+    assert ranks[:2] == ["\u2013", "1"] and escape(oracle.description) in shown
+    assert escape(describe_spec("generated(program=5)")) in panel("lineage", changed)
+
+
 def test_ladder_answers_and_missing_rank(league):
     assert not league.answers  # every member made every decision itself
     spoke, silent, *others = league.standings
@@ -644,6 +692,14 @@ def test_restarted_learner_gets_its_own_curve(league):
     again = league._replace(curves=(*league.curves, league.curves[0]._replace(round=9)))
     nothing = league._replace(curves=())
     assert [panel("curves", each).count("<polyline") for each in (league, again, nothing)] == [1, 2, 0]
+
+
+def test_stranger_plays_a_member(finished_league):
+    records = [play_members(finished_league, ("main", STRANGER), seed) for seed in (1, 1, 2)]
+    assert records[0] == records[1] and records[0].occupants[0] == "main"
+    assert len({record.occupants[1] for record in records}) == 2 and all(
+        seat_occupant(record.occupants[1]).program for record in records
+    )
 
 
 def test_members_have_current_weights(finished_league, tmp_path):

@@ -7,6 +7,7 @@ import time
 from html import unescape
 
 import pytest
+from markupsafe import escape
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 
@@ -16,6 +17,7 @@ from league.web import play_page  # noqa: E402
 from league.web.league_follower import Leagues  # noqa: E402
 from league.web.occupants import AllowedNames, Desk  # noqa: E402
 from league.web.pages import application  # noqa: E402
+from partners.scripted.generated import describe_spec  # noqa: E402
 from tests.league.web.browser import HOSTILE  # noqa: E402
 
 PATIENCE = 120  # seconds until a partner has answered
@@ -77,6 +79,29 @@ def test_whole_game_is_recorded(player):
     assert [int(value) for value in re.search(r'data-values="\[(.*?)\]"', again)[1].split(", ")] == list(
         record.scenario.utilities[1]
     )
+
+
+def test_stranger_is_named_after_the_game_and_met_again(player):
+    begun = player.deal("generated", max_turns="6")
+    assert "generated(" not in begun and describe_spec("generated") not in begun
+    over = player.send("act", act="END", sure="1")
+    (record,) = player.games()
+    name = record.occupants[1]
+    assert name.startswith("generated(program=") and escape(f"{name}: {describe_spec(name)}") in over
+    again = dict(re.findall(r'name="(typed|max_turns|disagree|messages|binding)" value="(.*?)"', over))
+    assert again["typed"] == name and again["max_turns"] == "6"
+    player.text = player.client.post("/deal", data={**again, "seat": "0"}).text
+    player.address = player.client.get("/").url.path
+    player.settled()
+    player.send("act", act="END", sure="1")
+    assert [record.occupants[1] for record in player.games()] == [name, name]
+    player.send("next", number="1")
+    assert player.client.get("/replay", params={"file": str(player.book)}).text.count(escape(describe_spec(name))) == 1
+
+
+def test_other_partners_are_not_described(player):
+    player.deal("pushover")
+    assert "Meet it again" not in player.send("act", act="END", sure="1")
 
 
 def test_reload_and_repeated_forms_change_nothing(player):
