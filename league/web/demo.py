@@ -22,9 +22,13 @@ from league.web import occupants
 from league.web.bargaining_table import game_section, turn_form
 from league.web.frame import STATIC, render
 from partners.human import View
+from partners.scripted.generated import DIALS, LEVELS, PHRASES
 
 # Scripts of a game, which run without a browser too, and of the page.
-GAME_SCRIPTS = ("items.js", *(f"demo/{name}.js" for name in ("rules", "splits", "partners", "believers", "words")))
+GAME_SCRIPTS = (
+    "items.js",
+    *(f"demo/{name}.js" for name in ("rules", "splits", "partners", "believers", "generated", "words")),
+)
 SCRIPTS = ("theme.js", *GAME_SCRIPTS, "table.js", "demo/result.js", "demo/page.js")
 # The featured partners of the served page, a bluffer in the place of the expert.
 FEATURED = {
@@ -89,7 +93,9 @@ def partners() -> dict[str, dict[str, Any]]:
 
 
 def defaults(name: str) -> dict[str, Any]:
-    """The parameters of a scripted partner, at their defaults."""
+    """The parameters of a scripted partner, at their defaults; of a generated one, the dials of its programs."""
+    if name == "generated":
+        return {"dials": [(dial.name, dial.pieces) for dial in DIALS], "levels": LEVELS, "phrases": PHRASES}
     partner = catalogue()[name]()
     return {field.name: getattr(partner, field.name) for field in fields(partner)}  # type: ignore[arg-type]
 

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Action, Ending, Rules, State, apply, may_agree
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.records.transcript import phrase_act
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import open_source
 from league.cli.main import main
 from league.web.demo import GAME_SCRIPTS, NAMES, defaults, page
 from league.web.frame import STATIC
+from partners.scripted.generated import describe_spec, name_programs
 from tests.league.web.browser import NARROW, WIDE, browsing, found_by_axe, missing
 
 NODE = shutil.which("node")
@@ -29,13 +30,15 @@ const played = told.games.map(({ scenario, rules, names, noise }) => {
   while (!state.outcome) {
     const name = names[mover(state)];
     masks.push(actMask(state));
-    const action = PARTNERS[name](view(state, noise[state.history.length]), told.parameters[name]);
+    const action = PARTNERS[name.split("(")[0]](view(state, noise[state.history.length]), told.parameters[name]);
     words.push(inEnglish(action, scenario.counts, state.history.length, rules.disagree === "ends"));
     state = apply(state, action);
   }
   return { history: state.history.map(({ act, oA }) => [act, oA]), masks, words, outcome: state.outcome };
 });
-console.log(JSON.stringify({ names: Object.keys(PARTNERS), played }));
+const programs = Object.entries(told.parameters).filter(([, parameters]) => "program" in parameters);
+const words = Object.fromEntries(programs.map(([name, parameters]) => [name, described(parameters)]));
+console.log(JSON.stringify({ names: Object.keys(PARTNERS), played, words }));
 """
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: apt-get install nodejs")
 
@@ -43,7 +46,10 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: apt
 def in_script(games):
     """What the scripts of the demo make of the games."""
     source = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in GAME_SCRIPTS) + DRIVER
-    given = json.dumps({"games": games, "parameters": {name: defaults(name) for name in NAMES}})
+    parameters = {name: defaults(name) for name in NAMES}
+    for name in {name for game in games for name in game["names"] if name.startswith("generated(")}:
+        parameters[name] = {**defaults("generated"), "program": parse_spec(name)[1]["program"]}
+    given = json.dumps({"games": games, "parameters": parameters})
     done = subprocess.run([NODE, "-e", source], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -54,14 +60,15 @@ def in_python(pair, scenarios, rules, seed):
     games = rollout(tuple(map(seat_occupant, pair)), scenarios, rules, seed=seed, prior="lewis")
     noise = Noise(seed, (), scenarios.size)
     turns = np.stack([noise.turn_noise(turn)[:, :4] for turn in range(rules.max_turns)], axis=1)
+    drawn = [name_programs(name, noise.game_noise(seat)[:, 0]) for seat, name in enumerate(pair)]
     given = [
         {
             "scenario": {"counts": counts.tolist(), "utilities": values.tolist()},
             "rules": {"maxTurns": rules.max_turns, "disagree": rules.disagree},
-            "names": pair,
+            "names": names,
             "noise": luck.tolist(),
         }
-        for counts, values, luck in zip(scenarios.counts, scenarios.utilities, turns, strict=True)
+        for counts, values, luck, *names in zip(scenarios.counts, scenarios.utilities, turns, *drawn, strict=True)
     ]
     told = []
     for row in range(scenarios.size):
@@ -98,6 +105,7 @@ def both(pairs, each, seed):
             given, expected, start = given + some, expected + told, start + number
     found = in_script(given)
     assert sorted(found["names"]) == sorted(NAMES)
+    assert found["words"] == {name: describe_spec(name) for name in found["words"]}
     for game, ours, theirs in zip(given, expected, found["played"], strict=True):
         assert theirs == ours, (game["names"], game["rules"], game["scenario"])
     return expected
@@ -112,11 +120,18 @@ def test_partners_play_as_in_python():
 
 
 @needs_node
+def test_generated_programs_play_as_in_python():
+    """Another program in each seat of each game: the same acts, and the same words for each program."""
+    told = both([("generated", "generated")], 600, 13)
+    assert sum(len(game["history"]) for game in told) > 2_500
+
+
+@needs_node
 @pytest.mark.slow
 def test_ten_thousand_games_equal_python():
     pairs = [(first, second) for first in NAMES for second in NAMES]
     told = both(pairs, 20, 12)
-    assert len(told) == 11_520
+    assert len(told) == 20 * len(NAMES) ** 2
 
 
 @needs_node

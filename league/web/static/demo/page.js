@@ -16,8 +16,14 @@ function uniforms() {
   return Array.from(crypto.getRandomValues(new Uint32Array(8)), (number) => number / 2 ** 32);
 }
 
+// The number of a generated program, below 2**53.
+function anyProgram() {
+  const [high, low] = uniforms();
+  return Math.floor(high * 2 ** 21) * 2 ** 32 + low * 2 ** 32;
+}
+
 const below = (number) => Math.floor(uniforms()[0] * number);
-const titled = (name) => name.replaceAll("_", " ");
+const titled = (name) => (name === "generated" ? "a stranger" : name.replaceAll("_", " "));
 const copyOf = (id) => document.getElementById(id).content.firstElementChild.cloneNode(true);
 
 // An HTML element; an attribute that is null or false is left out, a function is a listener.
@@ -63,9 +69,10 @@ function choose() {
 
 // The game
 
-function dealItems(seat = choice.seat === "random" ? below(2) : Number(choice.seat), scenario = anyScenario()) {
+function dealItems(seat = choice.seat === "random" ? below(2) : Number(choice.seat), scenario = anyScenario(), program = anyProgram()) {
   const rules = { maxTurns: Number(choice.max_turns), disagree: choice.disagree };
-  game = { state: newGame(scenario, rules), seat, name: choice.other || choice.partner || "prosocial" };
+  const name = choice.other || choice.partner || "prosocial";
+  game = { state: newGame(scenario, rules), seat, name, parameters: { ...OPPONENTS[name].parameters, program } };
   layOut();
   step();
 }
@@ -125,8 +132,8 @@ function step() {
 }
 
 function speak() {
-  const { state, name } = game;
-  play(PARTNERS[name](view(state, uniforms()), OPPONENTS[name].parameters));
+  const { state, name, parameters } = game;
+  play(PARTNERS[name](view(state, uniforms()), parameters));
 }
 
 function play(action) {

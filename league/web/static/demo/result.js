@@ -2,7 +2,7 @@
 "use strict";
 
 function over() {
-  const { state, seat } = game, { scores, allocation } = state.outcome, { scenario } = state;
+  const { state, seat, name, parameters } = game, { scores, allocation } = state.outcome, { scenario } = state;
   game.thinking.hidden = true;
   game.headline.textContent = endingText(state, seat);
   const wholes = scenario.utilities.map((values) => worth(values, scenario.counts));
@@ -15,13 +15,18 @@ function over() {
   });
   const button = (text, click, classes) => tag("button", { type: "button", class: classes, click }, text);
   const again = button("Next game", () => dealItems(), "button primary large");
+  const stranger = name === "generated";
+  const met = `It was generated(program=${parameters.program}): ${stranger ? described(parameters) : ""}.`;
   game.hand.replaceChildren(
     tag("div", { class: "result" },
       tag("div", { class: "outcome" }, tag("div", { class: "scores" }, ...bars),
         tag("p", { class: "verdict" }, verdict(state, seat)), cards(state, seat)),
       tag("figure", { class: "picture" }, plane(state, seat)),
       tally()),
-    tag("div", { class: "next" }, again, button("Swap sides", () => dealItems(1 - seat, scenario), "button large"),
+    stranger ? tag("p", { class: "met" }, met) : null,
+    tag("div", { class: "next" }, again,
+      stranger ? button("Meet it again", () => dealItems(undefined, undefined, parameters.program), "button large") : null,
+      button("Swap sides", () => dealItems(1 - seat, scenario), "button large"),
       button("Another partner", choose, "button large")));
   again.focus({ preventScroll: true });
   scrollTo({ top: 0, behavior: CALM ? "auto" : "smooth" });
