@@ -91,7 +91,8 @@ class PlainWatcher:
                 self._print(f"    repair: {repaired.reason}")
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
-        first = f"first: {standings[0].member} {with_margin(standings[0].points)}"
+        best = next((row for row in standings if row.member not in progress.oracles), standings[0])
+        first = f"first: {best.member} {with_margin(best.points)}"
         parts(self._console, *status_parts(progress), first)
 
     def _print(self, text: str, style: str = "") -> None:

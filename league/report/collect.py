@@ -102,7 +102,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
             _evaluation(files),
             crossplay(cross, standings, confidence),
             _meta_game(files, cross),
-            _unless_damaged(lambda: trust(standings, files.meta_game, mains), trust(standings, None, mains)),
+            _unless_damaged(lambda: trust(standings, files.meta_game, mains, members), trust(standings, None, mains)),
             curriculum(config, history.stages, decisions),
             lineage(members, states, standings, decisions),
             language_models(config, ledger),

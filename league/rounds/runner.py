@@ -28,7 +28,7 @@ from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
 from league.tasks.provenance import check_league_provenance
 from league.tasks.seating import SEATING
-from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine
+from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine, oracles_among
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def _play_rounds(
             for number in range(progress.first_round, config.schedule.total):
                 played = _play_round(config, Place(directory.blobs), ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
+                progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
                 if log is not None:
                     log.write(played, standings)

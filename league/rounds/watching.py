@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,7 @@ class LeagueProgress:
     seconds: float = 0.0
     stage: str = ""  # of the current round
     decisions: int = 0  # own decisions of the learners in this process
+    oracles: Collection[str] = ()  # best responses, which are not called the first of the ladder
     practice_games: int = 0  # games of practice, which are not in the ledger
 
     def advance(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:

@@ -27,7 +27,7 @@ from league.tables.blocks import (
     number_cell,
 )
 from league.tasks.answers import cause_phrases
-from league.tasks.values import ORACLES, Member
+from league.tasks.values import ORACLES, Member, Role, oracles_among
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
@@ -83,7 +83,7 @@ def ladder(
         every column, row and note; otherwise :data:`SHORT_COLUMNS` of the first :data:`SHORT_ROWS` members
     """
     others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
-    more: dict[str, dict[str, Cell]] = {member.name: {"role": member.role.replace("_", " ")} for member in members}
+    more: dict[str, dict[str, Cell]] = {member.name: {"role": _role_cell(member.role)} for member in members}
     for row in standings:
         itself = cross.cell(row.member, row.member, confidence)
         more[row.member] = {"against itself": Figure(itself), **more.get(row.member, {})}
@@ -110,7 +110,7 @@ def ladder(
     notes += [
         f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.has_rank
     ]
-    if oracles := [member.name for member in members if member.role in ORACLES]:
+    if oracles := oracles_among(members):
         notes.append(f"Best responses, which know the weights of their target: {', '.join(oracles)}.")
     if not details:
         if len(standings) > SHORT_ROWS:
@@ -135,10 +135,16 @@ def members_in_words(members: Iterable[Member]) -> tuple[Table, ...]:
 
 
 def short_ladder(table: Table) -> Table:
-    """The ladder's :data:`SHORT_COLUMNS`, and its first :data:`SHORT_ROWS`."""
-    shown = [place for place, head in enumerate(table.heads) if head in SHORT_COLUMNS]
+    """The ladder's :data:`SHORT_COLUMNS`, with roles if there are best responses, and its first :data:`SHORT_ROWS`."""
+    marked = any(_role_cell(role) in row.cells for role in ORACLES for row in table.rows)
+    heads = (*SHORT_COLUMNS, "role") if marked else SHORT_COLUMNS
+    shown = [place for place, head in enumerate(table.heads) if head in heads]
     rows = (row._replace(cells=tuple(row.cells[place] for place in shown)) for row in table.rows[:SHORT_ROWS])
     return table._replace(heads=tuple(table.heads[place] for place in shown), rows=tuple(rows))
+
+
+def _role_cell(role: Role) -> str:
+    return "best response" if role in ORACLES else role.replace("_", " ")
 
 
 def ladder_table(
@@ -271,9 +277,15 @@ def _shares_table(document: Mapping[str, Any], games: int) -> Table:
     return Table(caption, *align_columns([shares[member] for member in ordered], ordered))
 
 
-def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mains: Sequence[str]) -> Section:
+def trust(
+    standings: Sequence[Standing],
+    document: Mapping[str, Any] | None,
+    mains: Sequence[str],
+    members: Sequence[Member] = (),
+) -> Section:
     """Ladder and meta-game compared: the ladder's first, the ``mains`` and the heaviest member of each mixture.
 
+    Best responses among ``members`` are not called the first.
     ``document`` is that of ``meta_game.json``, or ``None`` if there is none. Raises ``AttributeError``, ``KeyError``,
     ``TypeError`` or ``ValueError`` if it lacks a field.
     """
@@ -283,13 +295,15 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
         return Section(key, title, TRUST_NOTES)
     solutions = {name: document["solutions"][name] for name in MIXTURES}
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
+    oracles = oracles_among(members)
+    first = next((row for row in ranked if row.member not in oracles), ranked[0])
     shares = {
         (name, seat): {member: float(share["value"]) for member, share in solution["shares"][seat].items()}
         for name, solution in solutions.items()
         for seat in SEATS
     }
     heaviest = [max(of_seat, key=lambda member: (of_seat[member], member)) for of_seat in shares.values()]
-    listed = [name for name in dict.fromkeys((ranked[0].member, *mains, *heaviest)) if name in places]
+    listed = [name for name in dict.fromkeys((first.member, *mains, *heaviest)) if name in places]
     rows = []
     for name in listed:
         standing = ranked[places[name] - 1]
@@ -297,9 +311,7 @@ def trust(standings: Sequence[Standing], document: Mapping[str, Any] | None, mai
         place = count_cell(places[name])
         rows.append(TableRow(name, (place, Figure(standing.points), *map(Figure, standing.as_seat), *weights)))
     heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *(f"{n}, {seat}" for n, seat in shares))
-    return Section(
-        key, title, (_comparison(ranked[0], solutions), *TRUST_NOTES), (Table("By both", heads, tuple(rows)),)
-    )
+    return Section(key, title, (_comparison(first, solutions), *TRUST_NOTES), (Table("By both", heads, tuple(rows)),))
 
 
 def _comparison(first: Standing, solutions: Mapping[str, Mapping[str, Any]]) -> str:

@@ -11,7 +11,7 @@ from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
 from league.tables.figures import with_margin
-from league.tasks.values import ORACLES, Member
+from league.tasks.values import Member, oracles_among
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 
@@ -69,7 +69,7 @@ def league_summary(
 
     Best responses among ``members`` are left out: they know the weights of their target.
     """
-    oracles = {member.name for member in members if member.role in ORACLES}
+    oracles = oracles_among(members)
     standings = [row for row in standings if row.member not in oracles]
     ranked = [row for row in standings if row.has_rank]
     if not ranked:
@@ -91,8 +91,9 @@ def league_summary(
         else:
             first += f", {ahead.mean:.2f}{interval} more than {second.member}"
     places = {row.member: place for place, row in enumerate(ranked, start=1)}
+    among = f"{len(ranked)} without best responses," if oracles else f"{len(ranked)}"
     others = [
-        f"{name} is number {places[name]} of {len(ranked)} with {with_margin(ranked[places[name] - 1].points)}"
+        f"{name} is number {places[name]} of {among} with {with_margin(ranked[places[name] - 1].points)}"
         for name in mains
         if places.get(name, 1) > 1
     ]

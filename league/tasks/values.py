@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -94,6 +94,11 @@ class Member:
     def costly(self) -> bool:
         """Whether it is expensive to query: see :func:`league.tasks.occupant_kinds.is_costly`."""
         return self.spec is not None and is_costly(self.spec)
+
+
+def oracles_among(members: Iterable[Member]) -> list[str]:
+    """The names of best responses, which know the weights of their target."""
+    return [member.name for member in members if member.role in ORACLES]
 
 
 class Entrant(NamedTuple):

@@ -646,14 +646,14 @@ def test_links_of_ladder_and_matrix(finished_league, league):
     assert menu.key_of("elsewhere", "main") is None
 
 
-def test_best_responses_have_no_rank_and_members_are_described(league):
+def test_best_responses_and_generated_members_are_described(league):
     first, second = (row.member for row in league.standings[:2])
     members = [member for member in league.members if member.name not in (first, second)]
     oracle = Member(first, None, "oracle", parent="main", born=7)
     changed = league._replace(members=(*members, oracle, Member(second, "generated(program=5)")))
     shown = panel("ladder", changed)
-    ranks = re.findall(r'<td class="rank"[^>]*>(.*?)</td>', shown)
-    assert ranks[:2] == ["\u2013", "1"] and escape(oracle.description) in shown
+    assert '<small class="role oracle">' in shown and escape(oracle.description) in shown
+    assert '<small class="role oracle">' not in panel("ladder", league)
     assert escape(describe_spec("generated(program=5)")) in panel("lineage", changed)
 
 
