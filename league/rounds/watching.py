@@ -31,8 +31,8 @@ class LeagueProgress:
     seconds: float = 0.0
     stage: str = ""  # of the current round
     decisions: int = 0  # own decisions of the learners in this process
-    oracles: Collection[str] = ()  # best responses, which are not called the first of the ladder
     practice_games: int = 0  # games of practice, which are not in the ledger
+    oracles: Collection[str] = ()  # best responses, which are not called the first of the ladder
 
     def advance(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:
         """Itself, with ``rounds`` committed and ``done`` of the ``tasks`` of the next, at this moment."""
