@@ -199,6 +199,7 @@ def digest_of_grammar() -> str:
 
 _ANY = 1e9
 _SOME = (1e-9, _ANY)
+_AMONG = "of offers that are about as good to it, makes "
 # What a program does: each phrase with the ranges low <= dial < high in which it holds.
 # The script of the demo reads them too. "range" is the difference of start and end.
 PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
@@ -216,18 +217,13 @@ PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
     ("concedes less to a partner that does not move", {"firmness": _SOME}),
     ("concedes when its partner insists", {"yielding": _SOME}),
     ("hardens when its partner insists", {"yielding": (-1, 0)}),
-    *(
-        (f"of offers that are about as good to it, makes {words}", {"choice": (number, number + 1)})
-        for number, words in (
-            (_WORST, "the one worth least to it"),
-            (_FEWEST, "the one with the fewest items"),
-            (_KINDEST, "the one that seems best for its partner"),
-            (_NEAREST, "the one nearest to its partner's last offer"),
-            (_FAIREST, "the one that seems fairest"),
-            (_BEST, "the one worth most to it"),
-            (_WHOLE_TYPES, "one that divides no type of item"),
-        )
-    ),
+    (_AMONG + "the one worth least to it", {"choice": (_WORST, _WORST + 1)}),
+    (_AMONG + "the one with the fewest items", {"choice": (_FEWEST, _FEWEST + 1)}),
+    (_AMONG + "the one that seems best for its partner", {"choice": (_KINDEST, _KINDEST + 1)}),
+    (_AMONG + "the one nearest to its partner's last offer", {"choice": (_NEAREST, _NEAREST + 1)}),
+    (_AMONG + "the one that seems fairest", {"choice": (_FAIREST, _FAIREST + 1)}),
+    (_AMONG + "the one worth most to it", {"choice": (_BEST, _BEST + 1)}),
+    (_AMONG + "one that divides no type of item", {"choice": (_WHOLE_TYPES, _WHOLE_TYPES + 1)}),
     ("accepts what is worth as much as its next demand", {"acceptance": (_NEXT, _NEXT + 1)}),
     ("accepts {level} of its whole value", {"acceptance": (_CONSTANT, _CONSTANT + 1)}),
     ("accepts what it aims for at that time", {"acceptance": (_PATH, _PATH + 1)}),
