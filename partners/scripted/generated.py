@@ -358,7 +358,9 @@ class Generated:
     def name(self) -> str:
         """The occupant as it is typed, such as ``generated(program=5)``."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return spec_name({"kind": "generated", **{key: value for key, value in given.items() if value not in (None, "", ())}})
+        return spec_name(
+            {"kind": "generated", **{key: value for key, value in given.items() if value not in (None, "", ())}}
+        )
 
     def play_program(self, number: int) -> Generated:
         """The occupant that plays program ``number`` only, with the same group of neutral dials."""
