@@ -262,9 +262,8 @@ def describe_spec(spec: Spec | None) -> str:
         return ""
     if occupant.program is not None:
         return describe(occupant.program, occupant.without)
-    drawn = (
-        "a new generated program" if occupant.programs is None else f"one of {occupant.programs:,} generated programs"
-    )
+    number = len(occupant.one_of) or occupant.programs
+    drawn = f"one of {number:,} generated programs" if number else "a new generated program"
     return f"{drawn} each game" + (f", the dials of {occupant.without} neutral" if occupant.without else "")
 
 
@@ -358,9 +357,8 @@ class Generated:
     def name(self) -> str:
         """The occupant as it is typed, such as ``generated(program=5)``."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return spec_name(
-            {"kind": "generated", **{key: value for key, value in given.items() if value not in (None, "", ())}}
-        )
+        changed = {name: value for name, value in given.items() if value not in (None, "", ())}
+        return spec_name({"kind": "generated", **changed})
 
     def play_program(self, number: int) -> Generated:
         """The occupant that plays program ``number`` only, with the same group of neutral dials."""

@@ -145,15 +145,16 @@ def test_programs_are_described_by_their_dials():
 
 def test_occupants_are_described_by_their_parameters():
     assert describe_spec("generated(program=7)") == describe_spec({"kind": "generated", "program": 7}) == describe(7)
-    drawn = [describe_spec(spec) for spec in ("generated", "generated(programs=16)", "generated(without=choice)")]
-    assert len(set(drawn)) == 3 and "16" in drawn[1] and "choice" in drawn[2]
+    specs = ("generated", "generated(programs=16)", "generated(without=choice)", "generated(one_of=[3, 9])")
+    drawn = [describe_spec(spec) for spec in specs]
+    assert len(set(drawn)) == 4 and "16" in drawn[1] and "choice" in drawn[2] and "2" in drawn[3]
     for other in ("boulware", "generated(program=-1)", "generated(luck=1)", "a generated one", "", None):
         assert describe_spec(other) == ""
 
 
 def test_drawn_programs_are_named():
     noise = generator(3, "noise").random(50)
-    for spec in ("generated", "generated(programs=5)", "generated(without=choice)"):
+    for spec in ("generated", "generated(programs=5)", "generated(without=choice)", "generated(one_of=[0, 9])"):
         drawn = seat_occupant(spec).draw_programs(noise).tolist()
         named = [seat_occupant(name) for name in name_programs(spec, noise)]
         assert named == [Generated(number, without=seat_occupant(spec).without) for number in drawn]
