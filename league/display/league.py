@@ -87,8 +87,6 @@ class PlainWatcher:
             self._print(f"warning: the practice of {name} continues without {result.cause}", "yellow")
         if not self._warnings_only:
             self._print(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
-            if (repaired := result.task.repaired) is not None:
-                self._print(f"    repair: {repaired.reason}")
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         best = next((row for row in standings if row.member not in progress.oracles), standings[0])
@@ -321,7 +319,7 @@ def _round(ledger: Ledger, number: int) -> Section:
     rows = tuple(
         TableRow(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions
     )
-    tables.append(Table("decided when it was planned (repair) and when it was over", ("taken", "why"), rows, label=""))
+    tables.append(Table("decided when it was over", ("taken", "why"), rows, label=""))
     present = {name for row in meetings for name in row[2:4]}
     tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])

@@ -25,8 +25,7 @@ CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES me
                       updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
                       life INTEGER NOT NULL, points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
 -- Decisions at the end of a round, with reasons: snapshots, fresh starts, ends of stages; programs that enter (taken)
--- or leave an archive, with score and digest. Decisions about repair are made when the round is planned: the opponents,
--- and the points that the main loses to them in each seat.
+-- or leave an archive, with score and digest.
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;

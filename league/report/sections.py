@@ -67,7 +67,7 @@ def _rounds_of_stage(config: Config, played: Sequence[int]) -> str:
 def lineage(
     members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decisions: Decisions
 ) -> Section:
-    """Learners with their snapshots, and the decisions about them (gates, snapshots, repairs, fresh starts)."""
+    """Learners with their snapshots, and the decisions about them (gates, snapshots, fresh starts)."""
     if not states:
         return Section("lineage", "Lineage", ("None: the league has no learners.",), members_in_words(members))
     scores = {row.member: Figure(row.points) for row in standings}
@@ -86,13 +86,7 @@ def lineage(
             rows.append(TableRow(child.name, born))
     heads = ("role", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots and best responses", heads, tuple(rows))]
-    if repairs := [(at, decision) for at, decision in decisions if decision.kind == "repair"]:
-        rounds = tuple(
-            TableRow(f"round {at + 1}", (d.subject, "yes" if d.taken else "no", d.reason)) for at, d in repairs
-        )
-        columns = ("of", "repaired", "opponents, and the points of ten lost to them as seat_0 / seat_1")
-        tables.append(Table("Exploit and repair: practice against exploiters that gain", columns, rounds, "when"))
-    if others := [(at, decision) for at, decision in decisions if decision.kind not in ("stage", "repair")]:
+    if others := [(at, decision) for at, decision in decisions if decision.kind != "stage"]:
         taken = tuple(
             TableRow(f"round {at + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
             for at, d in others

@@ -1,1 +1,1 @@
-"""League loop: planning of rounds (matchmaking, gates, repair, curriculum), their execution and commit."""
+"""League loop: planning of rounds (matchmaking, gates, curriculum), their execution and commit."""

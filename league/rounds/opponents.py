@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dond_marl.occupants import parse_spec
 from dond_marl.randomness import generator
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Group, Kind, Prospects
-from league.rounds.repair import Repair
 from league.settings.learners import Branch, LearnerConfig, branches_of
 from league.settings.read import Config
 from league.standings.history import History
@@ -62,16 +61,9 @@ class Mix(NamedTuple):
 
 
 def meetings_of(
-    config: Config,
-    learner: LearnerConfig,
-    history: History,
-    seats: Mapping[str, Entrant],
-    repair: Repair | None = None,
+    config: Config, learner: LearnerConfig, history: History, seats: Mapping[str, Entrant]
 ) -> tuple[Meeting, ...]:
-    """The practice pairings of ``learner`` in the next round, likeliest first; ``seats``: all members as they are now.
-
-    The repair, if any, takes its share first; the rules of the learner's matchmaking share the rest.
-    """
+    """Practice pairings of ``learner`` in the next round, likeliest first; ``seats``: all members as they are now."""
     members = history.members
     branches = branches_of(learner.matchmaking)
     rules = {branch.rule for branch in branches}
@@ -97,16 +89,12 @@ def meetings_of(
     figures = figures._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else figures
     if responses:
         figures = figures._replace(responses=np.array([responses.get(place, 0.0) for place in opponents]))
-    share = 0.0 if repair is None else repair.share
-    first = second = mix_branches(branches, figures, config.league.floor, share)
+    first = second = mix_branches(branches, figures, config.league.floor)
     if "meta_mixture" in rules:
         shares = _mixture(config.league, history, learner.name, opponents)
         first, second = (
-            mix_branches(branches, figures._replace(mixture=of_seat), config.league.floor, share)
-            for of_seat in shares.T
+            mix_branches(branches, figures._replace(mixture=of_seat), config.league.floor) for of_seat in shares.T
         )
-    if repair is not None:
-        first, second = _with_repair(repair, opponents, first), _with_repair(repair, opponents, second)
     meetings = [
         _meeting(seats[name], *row)
         for name, *row in zip(
@@ -161,37 +149,27 @@ def _meeting(opponent: Entrant, first: float, second: float, why_first: str, why
     return Meeting(opponent, (first + second) / 2, reason, (first, second))
 
 
-def mix_branches(branches: Sequence[Branch], figures: Prospects, floor: float, reserved: float = 0.0) -> Mix:
+def mix_branches(branches: Sequence[Branch], figures: Prospects, floor: float) -> Mix:
     """Probabilities over all opponents, one at least, from one branch or more.
 
     ``floor`` (0..1) of the probability is spread evenly, so that every opponent is drawn at times. If every branch
-    abstains, all opponents are equally likely. The probabilities add up to ``1 - reserved``.
+    abstains, all opponents are equally likely.
     """
-    left = 1 - reserved
     total, parts = np.zeros(len(figures.kinds)), [list[str]() for _ in figures.kinds]
     live = [(branch, shares) for branch in branches if (shares := _branch_shares(branch, figures)) is not None]
     total_share = sum(branch.share for branch, _ in live)
     for branch, (places, weights, reasons) in live:
-        share = left * (1 - floor) * branch.share / total_share
+        share = (1 - floor) * branch.share / total_share
         total[places] += share * weights
         for place, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
             if weight > 0:
                 parts[place].append(f"{share * weight:.1%} {reason}")
     if not live:
-        even = left / len(total)
+        even = 1 / len(total)
         return Mix(np.full(len(total), even), (f"{even:.1%} nothing is known",) * len(total))
-    even = left * floor / len(total)
+    even = floor / len(total)
     tail = [f"{even:.1%} floor"] if floor > 0 else []
     return Mix(total + even, tuple("; ".join(reasons + tail) for reasons in parts))
-
-
-def _with_repair(repair: Repair, opponents: Sequence[int], mix: Mix) -> Mix:
-    """The sum of the repair and the other ``mix``, which add up to 1."""
-    reasons = [repair.reasons[place] for place in opponents]
-    return Mix(
-        repair.chances[list(opponents)] + mix.chances,
-        tuple("; ".join(filter(None, pair)) for pair in zip(reasons, mix.reasons, strict=True)),
-    )
 
 
 def _branch_shares(branch: Branch, figures: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from league.rounds.curriculum import rounds_of_practice, stage_now
 from league.rounds.opponents import meetings_of
-from league.rounds.repair import repair_of
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
@@ -125,20 +124,18 @@ def _training_tasks(
     stage = config.curriculum[stage_now(config, history)]
     base, tasks = {learner.name: learner for learner in config.learners}, list[TrainTask]()
     for learner in _practicing_learners(config, history):
-        repair = repair_of(config, learner, history, seats, weights)
         tasks.append(
             TrainTask(
                 round=history.round,
                 number=len(tasks),
                 learner=learner,
                 state=states[learner.name],
-                meetings=meetings_of(config, learner, history, seats, repair),
+                meetings=meetings_of(config, learner, history, seats),
                 env=stage.env.apply_to(config.env),
                 hints=stage.hints_of(learner.name),
                 seed=config.league.seed,
                 total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
                 unreached=config.league.unreached,
-                repaired=None if repair is None else repair.decision(learner.name),
                 reservoir=_reservoir(learner, states[learner.name], weights),
             )
         )

@@ -279,7 +279,6 @@ def _conclude(
         end = end._replace(born=(*end.born, *archives), decisions=(*end.decisions, *changes))
         if (end_of_stage := stage_end(config, history)) is not None:
             end = end._replace(decisions=(*end.decisions, end_of_stage))
-    repairs = (task.repaired for task in plan.training if task.repaired is not None)
     return Round(
         plan.number,
         plan.stage,
@@ -289,7 +288,7 @@ def _conclude(
         trained,
         end.states,
         end.born,
-        (*repairs, *end.decisions),
+        end.decisions,
     )
 
 

@@ -227,15 +227,6 @@ class LeagueConfig(Section):
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     decay: float = Field(default=0.5, ge=0, le=1, description="discount per round of a learner's older games")
     floor: float = Field(default=0.1, gt=0, le=1, description="share of practice spread evenly")
-    repair: float = optional(
-        0.0,
-        ge=0,
-        lt=1,
-        description="share of each main's practice that is against exploiters which still gain on it",
-    )
-    repair_margin: float = optional(
-        0.3, ge=0, le=10, description="points of ten; repair stops once the loss to an exploiter is below this"
-    )
     opponents: int = Field(default=64, ge=1, le=10_000, description="matches of a learner a round")
     pairs: int = Field(default=64, ge=0, le=1_000_000, description="other matches a round")
     costly: int = Field(

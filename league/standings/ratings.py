@@ -56,17 +56,6 @@ def shrink(payoffs: Payoffs) -> Shrunk:
     return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, strength)
 
 
-def surely_reached(payoffs: Payoffs) -> Table:
-    """Points that some member reliably gets against each member, ``[2, N]`` by the seat it sits in; ``nan``: no games.
-
-    The largest of all members' means minus one standard error each, so that it is not the luck of the best of many. A
-    lower bound of the points of a best response that a known policy attains.
-    """
-    sure = np.where(payoffs.games > 0, payoffs.mean - np.sqrt(payoffs.error), np.nan)
-    best = np.where(np.isnan(sure), -np.inf, sure).max(axis=0)  # nan: an unknown error
-    return np.where(np.isinf(best), np.nan, best)
-
-
 def complete(payoffs: Payoffs) -> Table:
     """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`; cells without games are predicted."""
     return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)

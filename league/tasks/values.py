@@ -234,7 +234,6 @@ class TrainTask:
     seed: int
     total_decisions: int  # over the whole league, for annealing
     unreached: float = UNREACHED_BOUND  # share of an update's games, 0..1, in which the opponent may be unreachable
-    repaired: Decision | None = None  # the repair that this practice makes; None: it repairs nothing
     reservoir: str | None = None  # the blob of the reservoir buffer (NFSP); None: the learner has none
     faults: tuple[tuple[str, str], ...] = ()  # members that have made it fail, left out from now on, with the causes
 
@@ -308,7 +307,7 @@ Result = MatchResult | TrainResult
 class Decision(NamedTuple):
     """A decision, with its reason: on a learner, the curriculum (``stage``), or a program of an ``archive``."""
 
-    kind: Literal["snapshot", "reset", "repair", "stage", "archive"]
+    kind: Literal["snapshot", "reset", "stage", "archive"]
     subject: str  # the learner, the stage that ends, or the program that enters (taken) or leaves
     taken: bool
     reason: str

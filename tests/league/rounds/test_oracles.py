@@ -16,7 +16,6 @@ from league.ledger.export import read_member
 from league.ledger.ledger import Ledger
 from league.rounds.dry_run import estimate
 from league.rounds.opponents import meetings_of
-from league.rounds.repair import hunters_among
 from league.settings.learners import OracleConfig
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.standings.history import history_of
@@ -128,9 +127,6 @@ def test_damaged_weights_of_an_oracle_are_made_again(tmp_path):
 def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
     with pytest.raises(InputError, match="oracle@2"):
         read_member(finished, "oracle@2")
-    scout = Member("scout", None, "league_exploiter")
-    oracle = Member("oracle@2", None, "oracle", parent="scout", born=2, blob="x")
-    assert hunters_among([scout, oracle]).tolist() == [True, False]
 
 
 def test_shares_of_past_oracles():
