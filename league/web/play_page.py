@@ -141,8 +141,8 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
             note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
             shown = result(session.played, partner)
             failed = bool(ended.write_error)
-            met = render("play", "stranger", game.sitting.name, session.sitting.rules)
-            hand = render("play", "closing", shown + met, address, session.number, recorded, note, failed)
+            described = render("play", "stranger", game.sitting.name, session.sitting.rules)
+            hand = render("play", "closing", shown + described, address, session.number, recorded, note, failed)
         case GameBroken(reason):
             heading, hand = "The game cannot go on.", render("forms", "problem", reason)
         case PersonsTurn(view, hint):

@@ -16,13 +16,13 @@ function over() {
   const button = (text, click, classes) => tag("button", { type: "button", class: classes, click }, text);
   const again = button("Next game", () => dealItems(), "button primary large");
   const stranger = name === "generated";
-  const met = `It was generated(program=${parameters.program}): ${stranger ? described(parameters) : ""}.`;
+  const about = `It was generated(program=${parameters.program}): ${stranger ? described(parameters) : ""}.`;
   game.hand.replaceChildren(
     tag("div", { class: "result" },
       tag("div", { class: "outcome" }, tag("div", { class: "scores" }, ...bars),
         tag("p", { class: "verdict" }, verdict(state, seat)), cards(state, seat)),
       tag("figure", { class: "picture" }, plane(state, seat)),
-      stranger ? tag("p", { class: "met" }, met) : null,
+      stranger ? tag("p", { class: "who-it-was" }, about) : null,
       tally()),
     tag("div", { class: "next" }, again,
       stranger ? button("Meet it again", () => dealItems(undefined, undefined, parameters.program), "button large") : null,
