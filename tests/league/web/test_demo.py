@@ -122,8 +122,8 @@ def test_partners_play_as_in_python():
 @needs_node
 def test_generated_programs_play_as_in_python():
     """Another program in each seat of each game: the same acts, and the same words for each program."""
-    told = both([("generated", "generated")], 600, 13)
-    assert sum(len(game["history"]) for game in told) > 2_500
+    played = both([("generated", "generated")], 600, 13)
+    assert sum(len(game["history"]) for game in played) > 2_500
 
 
 @needs_node
