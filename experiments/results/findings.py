@@ -31,7 +31,7 @@ from experiments.results.figures import BUDGETS, GROWN, plane_arms
 from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
 from league.bench.arms import MAIN, NASHCONV, Arm
-from league.bench.differences import MINUS
+from league.bench.differences import MINUS, SMALLEST_EFFECT
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV, DEV2, ROSTERS, TEST2
 
@@ -116,8 +116,27 @@ def frontier_block(folder: Path) -> str:
         f"many points and as little {NASHCONV}.",
         pipe_table(("arm", "points of ten", "known families", "new families", NASHCONV, "training"), rows),
         difference_table(file, differences_in(file, folder), folder),
+        *chosen_league(folder),
         f"All differences: {csv_link('differences')}. Made by {made_by(f'{file}.jsonl')}.",
     ])  # fmt: skip
+
+
+def chosen_league(folder: Path) -> list[str]:
+    """The arm that becomes the default league by the rule in ``frontier.yaml``; nothing without the arms of 4M acts."""
+    arms = [arm for arm in arms_in("arms_4m", folder).values() if arm.arm.learned and not math.isnan(arm.nashconv.mean)]
+    plain = next((arm for arm in arms if arm.arm.name == "pool_ppo"), None)
+    if plain is None:
+        return []
+    least = [points - SMALLEST_EFFECT for points in (plain.points.mean, known_and_new(plain.arm)[1].mean)]
+    near = [arm for arm in arms if arm.points.mean >= least[0] and known_and_new(arm.arm)[1].mean >= least[1]]
+    best = min(near, key=lambda arm: arm.nashconv.mean)
+    above = [arm.name for arm in arms if arm.points.mean > best.points.mean and arm.nashconv.mean < best.nashconv.mean]
+    rest = f"; with more points and less {NASHCONV}: {', '.join(above)}" if above else ""
+    return [
+        f"By the rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms whose mean points are at "
+        f"most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, the arm for the default "
+        f"league is: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
+    ]
 
 
 CSV = "results/tables"
@@ -130,12 +149,14 @@ def csv_link(name: str) -> str:
 
 def families_block(folder: Path) -> str:
     """Points from known and new families: the arm with the most of each, and plain PPO, by roster."""
-    parts = []
+    parts, made = [], []
     for roster, files in ((DEV2, LARGEST), (TEST2, ("arms_test2",))):
-        arms = next((found for file in files if (found := arms_in(file, folder, roster))), {})
-        if not arms:
-            continue
+        file = next((file for file in files if arms_in(file, folder, roster)), files[0])
+        arms = arms_in(file, folder, roster)
         pairs = {name: known_and_new(arm.arm) for name, arm in arms.items() if arm.arm.learned}
+        if not pairs:
+            continue
+        made.append(made_by(f"{file}.jsonl"))
         gaps = {name: known.mean - new.mean for name, (known, new) in pairs.items()}
         most_known = max(pairs, key=lambda name: pairs[name][0].mean)
         most_new = max(pairs, key=lambda name: pairs[name][1].mean)
@@ -151,9 +172,8 @@ def families_block(folder: Path) -> str:
             parts.append(f"- {describe('pool_ppo')}, {roster}: {margin(known)} and {margin(new)}.")
     if not parts:
         return ""
-    made = next((file for file in LARGEST if arms_in(file, folder)), "arms_test2")
     return "\n".join(
-        [*parts, "", f"By partner, seat and scenarios: {csv_link('partners')}. Made by {made_by(f'{made}.jsonl')}."]
+        [*parts, "", f"By partner, seat and scenarios: {csv_link('partners')}. Made by {'; '.join(made)}."]
     )
 
 

@@ -27,7 +27,7 @@ from experiments.results.figures import (
     svg,
 )
 from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of, document
-from experiments.results.findings import BLOCKS, NOTHING, README_ARMS, block
+from experiments.results.findings import BLOCKS, NOTHING, README_ARMS, block, chosen_league
 from experiments.results.tables import TABLES, table_csv
 from league.bench.differences import MINUS
 from league.bench.results import ResultsError, append, seal_row
@@ -192,6 +192,20 @@ def test_frontier_readme_and_tables_take_the_arms_that_there_are(tmp_path):
     assert {row["arm"] for row in csv.DictReader(table_csv("arms.csv", tmp_path).splitlines())} == {
         "both", "league", "pool_ppo", "with_repair",
     }  # fmt: skip
+
+
+def test_the_default_league_is_the_arm_of_the_rule(tmp_path):
+    """The least NashConv among arms at most 0.10 below plain PPO; without plain PPO nothing is chosen."""
+    path = tmp_path / "arms_4m.jsonl"
+    for name, ahead, nashconv in (("league", -0.05, 3.0), ("both", 0.05, 3.5), ("itself_50", -0.2, 2.0)):
+        add_arm(path, name, ahead, nashconv)
+    assert not chosen_league(tmp_path)
+    other = tmp_path / "with_plain"
+    other.mkdir()
+    shutil.copy(path, other)
+    add_arm(other / path.name, "pool_ppo", 0.0, 4.0)
+    (text,) = chosen_league(other)
+    assert text.endswith("is: default league (3 seeds).") and text in block("frontier", other)
 
 
 def test_the_readme_names_at_most_eight_arms(tmp_path):
