@@ -262,7 +262,7 @@ def sentence(found: Difference, seeds: int) -> str:
 def difference_cells(found: Difference, seeds: int) -> list[str]:
     """A difference as cells: the arm, points, verdict, NashConv, points without any one partner, seeds."""
     changed = sum(other != found.points.verdict for _, other in found.points.without)
-    verdict = found.points.verdict + (f" (another without one of {changed} partners)" if changed else "")
+    verdict = found.points.verdict + (f" ({count_noun(changed, 'partner')} could change it)" if changed else "")
     nashconv = "-" if math.isnan(found.nashconv.mean) else _ends(found.nashconv)
     return [describe(found.name), _ends(found.points.difference), verdict, nashconv, found.range or "-", str(seeds)]
 
