@@ -134,8 +134,8 @@ def chosen_league(folder: Path) -> list[str]:
     rest = f"; with more points and less {NASHCONV}: {', '.join(above)}" if above else ""
     return [
         f"By the rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms whose mean points are "
-        f"at most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, the default league is to "
-        f"be: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
+        f"at most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, the default league is "
+        f"to be: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
     ]
 
 
