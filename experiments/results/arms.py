@@ -93,7 +93,7 @@ NAMES = {  # of arms, in words
 }
 METHODS = {  # rows of the README's figure: by group, arms, or names of which the first measured one counts
     "practice against a roster": (("pool_ppo",), ("oracles_10",), ("oracles_25",), ("generated_50",), ("both",)),
-    "leagues": (("league",), ("with_repair",), ("alphastar",)),
+    "leagues": (("league",), ("league_with_oracles", "with_repair"), ("alphastar",)),
     "shares of self-play": (("itself_10",), ("itself_25",), ("itself_50",), ("itself_100", "self_play")),
     "from the literature": (("nfsp",), ("fcp",), ("psro",), ("jpsro",), ("mmd",)),
     "nothing learned": (("bayes_reply",), ("best_fixed",), ("heuristic",), ("equilibrium",)),
