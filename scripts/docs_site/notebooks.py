@@ -1,10 +1,12 @@
-"""Write the notebooks of docs/notebooks from their sources, or run one and store it with its outputs elsewhere.
+"""Write the notebooks of docs/notebooks from their sources; run one and store it with its outputs.
 
-A source is Python; a cell begins with `# %%`, one of text with `# %% [markdown]`. Notebooks are stored without outputs.
+A source is Python; a cell begins with `# %%`, one of text with `# %% [markdown]`. Without --run no code runs: a cell
+keeps its stored outputs as long as its code is unchanged.
 
 examples:
   python -m scripts.docs_site.notebooks
   python -m scripts.docs_site.notebooks --check               # change nothing; exit code 1 if one is out of date
+  python -m scripts.docs_site.notebooks --run train           # with new outputs, into docs/notebooks
   python -m scripts.docs_site.notebooks --run train --out FOLDER
 """
 
@@ -14,6 +16,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -27,11 +30,19 @@ CELL = re.compile(r"^# %%( \[markdown\])?$", re.MULTILINE)
 LONGEST = 15 * 60  # seconds of one cell
 
 
-def notebook(source: str) -> str:
-    """The notebook of a source, as the text of an `.ipynb` file without outputs."""
+def notebook(source: str, stored: str | None = None) -> str:
+    """The notebook of a source, as the text of an `.ipynb` file.
+
+    ``stored``: a notebook of an earlier text; code cells that are the same in it take their outputs from it.
+    """
     parts = CELL.split(source)[1:]  # kind and text, in turn
     batched = zip(parts[::2], parts[1::2], strict=True)
     cells = [_notebook_cell(number, bool(kind), text.strip("\n")) for number, (kind, text) in enumerate(batched)]
+    earlier = {cell["id"]: cell for cell in json.loads(stored)["cells"]} if stored is not None else {}
+    for cell in cells:
+        same = earlier.get(cell["id"], {})
+        if cell["cell_type"] == "code" and same.get("source") == cell["source"]:
+            cell |= {"execution_count": same["execution_count"], "outputs": same["outputs"]}
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document = {
         "cells": cells,
@@ -50,34 +61,40 @@ def _notebook_cell(number: int, words: bool, text: str) -> dict[str, Any]:
     return {"cell_type": "code", "execution_count": None, **shared, "outputs": []}
 
 
-def run_notebook(name: str, cwd: Path) -> Any:
-    """The notebook after running every cell in ``cwd``; a failing cell raises nbclient's error."""
+def run_notebook(name: str, cwd: Path) -> str:
+    """The notebook with the outputs of a run of every cell in ``cwd``; a failing cell raises nbclient's error."""
     import nbformat
     from nbclient import NotebookClient
 
-    made = nbformat.reads(notebook(SOURCES[name].read_text(encoding="utf-8")), as_version=4)
+    source = SOURCES[name].read_text(encoding="utf-8")
+    made = nbformat.reads(notebook(source), as_version=4)
     NotebookClient(made, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(cwd)}}).execute()
-    return made
+    for cell in made.cells:  # warnings name files of this machine
+        cell.outputs = [each for each in cell.get("outputs", []) if each.get("name") != "stderr"]
+    return notebook(source, nbformat.writes(made).replace(f"{cwd}/", ""))
 
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--check", is_flag=True, help="change nothing, only say whether they are up to date")
 @click.option("--run", "name", type=click.Choice([*SOURCES]), help="run one of them")
 @click.option(
-    "--out", type=FILE, default=Path(), metavar="FOLDER", help="folder to run and store it in (current folder)"
+    "--out", type=FILE, default=None, metavar="FOLDER", help="folder to run and store it in, instead of docs/notebooks"
 )
-def command(check: bool, name: str | None, out: Path) -> None:
+def command(check: bool, name: str | None, out: Path | None) -> None:
     """Write the notebooks, compare them with their sources, or run one."""
     if name is not None:
-        import nbformat
-
-        out.mkdir(parents=True, exist_ok=True)
-        (out / f"{name}.ipynb").write_text(nbformat.writes(run_notebook(name, out)), encoding="utf-8")
-        print_line(f"written: {out / name}.ipynb")
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory() as elsewhere:
+            text = run_notebook(name, out or Path(elsewhere))
+        target = (out or FOLDER) / f"{name}.ipynb"
+        target.write_text(text, encoding="utf-8")
+        print_line(f"written: {target}")
         return
     for stem, path in SOURCES.items():
-        file, text = FOLDER / f"{stem}.ipynb", notebook(path.read_text(encoding="utf-8"))
-        update(file, text, check, "scripts.docs_site.notebooks")
+        file = FOLDER / f"{stem}.ipynb"
+        stored = file.read_text(encoding="utf-8") if file.is_file() else None
+        update(file, notebook(path.read_text(encoding="utf-8"), stored), check, "scripts.docs_site.notebooks")
 
 
 if __name__ == "__main__":

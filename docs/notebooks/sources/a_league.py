@@ -2,8 +2,8 @@
 # # A league in five minutes
 #
 # Members play each other round by round on common scenarios, in both seats; learners practise against them and leave
-# snapshots when they have improved significantly. About three minutes on two cores. It needs `pip install
-# 'dond-marl[frames,plot]'`.
+# snapshots when they have improved significantly. About three minutes on two cores. It needs the extras `frames`
+# and `plot`, which `make setup` installs.
 
 # %%
 from league import play_league

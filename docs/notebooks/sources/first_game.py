@@ -3,7 +3,7 @@
 #
 # Two seats bargain over books, hats and balls. Each values them privately; a deal pays each seat its own values for
 # what it gets, no deal pays nothing. Here you play one game step by step, write a partner of your own, check it, and
-# measure it. It takes about a minute and needs `pip install 'dond-marl[frames,plot]'`.
+# measure it. It takes about a minute and needs the extras `frames` and `plot`, which `make setup` installs.
 
 # %%
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0

@@ -4,10 +4,10 @@
 # A language model reads the position as text and answers with one line of JSON. This notebook needs no key and no
 # network: the project trains the model on this machine at first use (about two minutes of one core; then it is cached).
 # With a key, `llm(provider=groq)` or `llm(provider=openai, base_url=..., model=...)` takes its place.
-# It needs `pip install 'dond-marl[llm]'`.
+# It needs the extra `llm`, which `make setup` installs.
 
 # %%
-from dond_marl.occupants import seat_occupant
+from dond_marl import seat_occupant
 
 model = seat_occupant("llm(provider=hf)")
 model.traits

@@ -1,8 +1,9 @@
 """Pictures of every page into a folder; run by hand.
 
-    python tests/league/web/tour.py --folder FOLDER --pictures docs
+    python tests/league/web/tour.py --folder FOLDER --pictures PICTURES
 
-``FOLDER`` holds runs/league with at least one league.
+``FOLDER`` holds runs/league with at least one league. The pages of docs show three of the pictures, wide and light: play,
+result and league.
 """
 
 from __future__ import annotations
