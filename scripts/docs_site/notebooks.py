@@ -68,9 +68,13 @@ def run_notebook(name: str, cwd: Path) -> str:
 
     source = SOURCES[name].read_text(encoding="utf-8")
     made = nbformat.reads(notebook(source), as_version=4)
-    NotebookClient(made, timeout=LONGEST, kernel_name="python3", resources={"metadata": {"path": str(cwd)}}).execute()
-    for cell in made.cells:  # warnings name files of this machine
-        cell.outputs = [each for each in cell.get("outputs", []) if each.get("name") != "stderr"]
+    place = {"metadata": {"path": str(cwd)}}
+    client = NotebookClient(made, timeout=LONGEST, kernel_name="python3", resources=place, coalesce_streams=True)
+    client.execute()
+    for cell in made.cells:
+        cell.outputs = [each for each in cell.get("outputs", []) if each.get("name") != "stderr"]  # paths in warnings
+        for output in cell.outputs:
+            output.get("data", {}).pop("image/jpeg", None)  # next to the same as PNG
     return notebook(source, nbformat.writes(made).replace(f"{cwd}/", ""))
 
 

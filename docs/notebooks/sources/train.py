@@ -2,7 +2,8 @@
 # # Train, and read the numbers
 #
 # A policy learns by PPO against one partner; then its results are analysed: its points, the best possible points, and
-# the causes of the difference. About three minutes on two cores. It needs the extras `frames` and `plot`, which `make setup` installs.
+# the causes of the difference. About three minutes on two cores. It needs the extras `frames` and `plot`, which
+# `make setup` installs.
 
 # %%
 from league import evaluate_pair, train

@@ -2,8 +2,8 @@
 
     python tests/league/web/tour.py --folder FOLDER --pictures PICTURES
 
-``FOLDER`` holds runs/league with at least one league. The pages of docs show three of the pictures, wide and light: play,
-result and league.
+``FOLDER`` holds runs/league with at least one league. The pages of docs show three of the pictures, wide and light:
+play, result and league.
 """
 
 from __future__ import annotations
