@@ -79,7 +79,7 @@ RULES = (
     Rule(r"dond league .*league_(quick|mine)|dond league .*mine.yaml", f"{ROUNDS} --set league.rounds=4"),
     Rule(r"dond league .*use_dataset", "--set league.rounds=1 --set league.block_size=8", needs="data"),
     Rule(r"dond league .*league_scripted", "--set league.rounds=1 --set league.block_size=8"),
-    Rule(r"dond league .*league_llm", f"{ROUNDS} --set league.block_size=2", slow=True),
+    Rule(r"dond league .*league_llm", ROUNDS.replace("name: main", "name: hinted"), slow=True),
     Rule(
         r"(dond league|python scripts/league.py) .*configs/league.yaml",
         f"{ROUNDS} --set league.rounds=4 --set members=[heuristic]",
