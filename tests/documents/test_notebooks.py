@@ -21,8 +21,7 @@ def test_every_notebook_is_its_source_with_outputs():
         assert text == notebook(path.read_text(encoding="utf-8"), text), "run python -m scripts.docs_site.notebooks"
         cells = json.loads(text)["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code"]
-        shown = sum(bool(cell["outputs"]) for cell in code)
-        assert len(code) >= 5 and (shown >= 4 or shown == 0), f"a part of {name} has changed: run it with --run"
+        assert len(code) >= 5 and sum(bool(cell["outputs"]) for cell in code) >= 4, f"run {name} with --run"
         assert not re.search(r"/(tmp|home|root|work|Users)/", text) and len(text) < 150_000
         assert cells[0]["source"][0].startswith("# ") and len({cell["id"] for cell in cells}) == len(cells)
 
