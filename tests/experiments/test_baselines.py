@@ -92,7 +92,7 @@ def test_full_budget_arms():
         ROOT / "experiments" / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig
     )
     pool, league = plan_jobs(config)
-    shipped = load_config(ROOT / "configs" / "league.yaml")
+    shipped = load_config(ROOT / "configs" / "league_exploiters.yaml")
     smaller = {"num_envs": 1024, "minibatch": 2048, "epochs": 3}  # as measured
     learners = tuple(
         learner.model_copy(update={"labels_from": "all", **(smaller if learner.name == "main" else {})})
