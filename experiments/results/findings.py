@@ -38,10 +38,10 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 README_ARMS = (  # in the README's table: the first eight that are measured
-    ("pool_ppo",), ("oracles_10",), ("generated_50",), ("both",), ("league",), ("league_with_oracles", "with_repair"),
-    ("bayes_reply",), ("equilibrium",), ("itself_100", "self_play"), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
+    ("pool_ppo",), ("league_with_oracles",), ("league",), ("itself_25",), ("both",), ("generated_50",),
+    ("bayes_reply",), ("itself_100", "self_play"), ("equilibrium",), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
 )  # fmt: skip
-CLAIMED = ("league_with_oracles", "league", "both", "generated_50", "oracles_10", "pool_ppo", "with_repair",
+CLAIMED = ("league_with_oracles", "league", "bayes_reply", "generated_50", "both", "oracles_10", "pool_ppo",
            "self_play")  # fmt: skip # - the reference: the first four that are measured
 TABLE_ROWS, MOST_CLAIMS = 8, 4  # of the README
 

@@ -15,7 +15,7 @@ from dond_marl.errors import RunFailure
 from experiments.hint_tables import hint_lines
 from experiments.hints import HintArm, HintExperiment, Measurement
 from experiments.results.__main__ import BLOCK, PAGES, make_all, outdated, rewrite_blocks
-from experiments.results.arms import arms_in, by_family, known_and_new, non_dominated, number, reference_points
+from experiments.results.arms import NAMES, arms_in, by_family, known_and_new, non_dominated, number, reference_points
 from experiments.results.figures import (
     FIGURES,
     HEADLINE,
@@ -181,11 +181,9 @@ def test_frontier_readme_and_tables_take_the_arms_that_there_are(tmp_path):
     assert [each.arm.name for each in non_dominated(plane_arms(tmp_path))] == ["both", "league"]
     text = block("headline", tmp_path)
     rows = re.findall(r"^\| ([^|]+) \| ([\d.]+)", text, re.MULTILINE)
-    assert [name for name, _ in rows] == [
-        "default league", "PPO on the train roster", "league with repair", "PPO, generated partners and 10 % oracles",
-    ]  # fmt: skip
+    assert [name for name, _ in rows] == [NAMES[arm] for arm in ("league", "pool_ppo", "with_repair", "both")]
     assert rows[0][1] == f"{(6.0 + 4.5) / 2 + 0.5 + 0.02:.2f}"  # two families alike, whatever the number of members
-    assert re.search(rf"^- default league {MINUS} PPO on the train roster: \+0\.50 \[.*better.*3 seeds", text, re.M)
+    assert re.search(rf"^- {NAMES['league']} {MINUS} {NAMES['pool_ppo']}: \+0\.50 \[.*better.*3 seeds", text, re.M)
     assert len(text.splitlines()) <= 25
     found = {row["arm"]: row for row in csv.DictReader(table_csv("differences.csv", tmp_path).splitlines())}
     assert found["league"]["verdict"] == "better" and float(found["league"]["more NashConv"]) == -1.0
@@ -205,7 +203,7 @@ def test_the_default_league_is_the_arm_of_the_rule(tmp_path):
     shutil.copy(path, other)
     add_arm(other / path.name, "pool_ppo", 0.0, 4.0)
     (text,) = chosen_league(other)
-    assert text.endswith("be: default league (3 seeds).") and text in block("frontier", other)
+    assert text.endswith(f"be: {NAMES['league']} (3 seeds).") and text in block("frontier", other)
 
 
 def test_the_readme_names_at_most_eight_arms(tmp_path):
@@ -232,7 +230,7 @@ def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
     add_arm(tmp_path / "full_budget.jsonl", "league_whole", 0.5, 3.0, acts=24_000_000)
     (points,) = acts_curves(tmp_path).values()
     assert [(acts, each.file) for acts, each in points] == [(1e6, "arms_1m"), (24e6, "full_budget")]
-    assert re.search(rf"default league: 24M acts {MINUS} 1M acts \| \+0\.50 .*\| \+0\.50 \| \+0\.50 \| better",
+    assert re.search(rf"{NAMES['league']}: 24M acts {MINUS} 1M acts \| \+0\.50 .*\| \+0\.50 \| \+0\.50 \| better",
                      block("acts", tmp_path))  # fmt: skip
 
 
@@ -241,7 +239,7 @@ def test_gains_of_labels_are_listed_above_the_bar(tmp_path):
         gains = {"value": 9.0, "by_partner": {"linear": [gain, -1.0]}}
         append(tmp_path / "arms_4m.jsonl", made_up_row(name, 1, POINTS, roster=DEV2, figures={"best_labels": gains}))
     text = block("labels", tmp_path)
-    assert "mean of 1 of 2 arms, most to default league (dev2) 0.15" in text  # a member of two, a family of two
+    assert f"mean of 1 of 2 arms, most to {NAMES['league']} (dev2) 0.15" in text  # a member of two, a family of two
     rows = {row["arm"]: row for row in csv.DictReader(table_csv("labels.csv", tmp_path).splitlines())}
     assert (rows["league"]["above 0.02"], rows["pool_ppo"]["above 0.02"]) == ("yes", "no")
 
