@@ -23,7 +23,10 @@ MODEL_OPPONENTS = ("heuristic", "expert", "boulware")
 GAMES = {f"language_model_{opponent}.json": (SMOLLM2, opponent) for opponent in MODEL_OPPONENTS}
 GAMES["language_model.json"] = (SHORT, "heuristic")
 CONFIGS = ROOT / "experiments" / "configs"
-ARMS = {"arms_1m": "frontier", "arms_4m": "frontier", "arms_24m": "frontier_24m", "arms_test2": "frontier"}
+ARMS = {
+    **dict.fromkeys(("arms_1m", "arms_4m", "arms_test2", "labels_from_networks"), "frontier"),
+    "arms_24m": "frontier_24m",
+}
 COMPARISONS = {  # results files of arms, and their configs: every other config of arms has a file of its own name
     **ARMS,
     **{
@@ -81,6 +84,7 @@ MADE_BY = {
 NOTES = {  # further conditions of the commands
     "arms_1m.jsonl": "with the options that the config's first lines give for a million acts",
     "arms_test2.jsonl": "with `--against test2 --reason TEXT`",
+    "labels_from_networks.jsonl": "at commit a7936f69",
     "baselines.jsonl": "with `--against dev2`",
     "beliefs.jsonl": (
         "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "

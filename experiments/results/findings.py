@@ -370,10 +370,25 @@ def labels_block(folder: Path) -> str:
     gaps = {f"{row['name']} ({row['roster']})": row["gap"].mean for row in rows}
     above = [f"{name} {gap:.2f}" for name, gap in sorted(gaps.items(), key=lambda each: -each[1]) if gap > LABEL_BAR]
     named = f", most to {', '.join(above[:3])}" if above else ""
-    return (
+    sentence = (
         f"The best label for each partner would add more than {LABEL_BAR} points of ten to the mean of {len(above)} of "
         f"{count_noun(len(rows), 'arm')}{named}. {csv_link('labels')}."
     )
+    gains = {(row["file"], row["arm"]): row["gap"].mean for row in rows if row["roster"] == DEV2}
+    taught = {file: arms_in(file, folder) for file in ("labels_from_networks", "arms_4m")}
+    both = [name for name in taught["labels_from_networks"] if name in taught["arms_4m"]]
+    if not both:
+        return sentence
+    cells = [[describe(name), *(text for file in taught for text in _taught_cells(taught[file][name], gains))]
+             for name in both]  # fmt: skip
+    heads = ("points", "more with the best labels", NASHCONV, "seeds")
+    table = pipe_table(("arm", *(f"{head}, {file}" for file in taught for head in heads)), cells)
+    return f"{table}\n\n{sentence} The first file made by {made_by('labels_from_networks.jsonl')}."
+
+
+def _taught_cells(arm: Measured, gains: Mapping[tuple[str, str], float]) -> list[str]:
+    gain = gains[f"{arm.file}.jsonl", arm.arm.name]
+    return [margin(arm.over_seeds), f"{gain:.2f}", margin(arm.nashconv), str(len(arm.arm.rows))]
 
 
 def restricted_block(folder: Path) -> str:

@@ -175,20 +175,20 @@ def add_arm(path, name, ahead, nashconv, *, seeds=(1, 2, 3), roster=DEV2, acts=1
 def test_frontier_readme_and_tables_take_the_arms_that_there_are(tmp_path):
     """Any arms and seeds: what is dominated is not listed, one seed of a learned policy stands last in the README."""
     path = tmp_path / "arms_4m.jsonl"
-    for name, ahead, nashconv in (("pool_ppo", 0.0, 4.0), ("league", 0.5, 3.0), ("with_repair", -0.5, 3.5)):
+    for name, ahead, nashconv in (("pool_ppo", 0.0, 4.0), ("league", 0.5, 3.0), ("itself_25", -0.5, 3.5)):
         add_arm(path, name, ahead, nashconv)
     add_arm(path, "both", 1.0, 5.0, seeds=(1,))
     assert [each.arm.name for each in non_dominated(plane_arms(tmp_path))] == ["both", "league"]
     text = block("headline", tmp_path)
     rows = re.findall(r"^\| ([^|]+) \| ([\d.]+)", text, re.MULTILINE)
-    assert [name for name, _ in rows] == [NAMES[arm] for arm in ("league", "pool_ppo", "with_repair", "both")]
+    assert [name for name, _ in rows] == [NAMES[arm] for arm in ("league", "pool_ppo", "itself_25", "both")]
     assert rows[0][1] == f"{(6.0 + 4.5) / 2 + 0.5 + 0.02:.2f}"  # two families alike, whatever the number of members
     assert re.search(rf"^- {NAMES['league']} {MINUS} {NAMES['pool_ppo']}: \+0\.50 \[.*better.*3 seeds", text, re.M)
     assert len(text.splitlines()) <= 25
     found = {row["arm"]: row for row in csv.DictReader(table_csv("differences.csv", tmp_path).splitlines())}
     assert found["league"]["verdict"] == "better" and float(found["league"]["more NashConv"]) == -1.0
     assert {row["arm"] for row in csv.DictReader(table_csv("arms.csv", tmp_path).splitlines())} == {
-        "both", "league", "pool_ppo", "with_repair",
+        "both", "league", "pool_ppo", "itself_25",
     }  # fmt: skip
 
 
