@@ -256,8 +256,8 @@ def _around(x: float, y: float, width: float, height: float) -> Iterable[Box]:
             yield start, y + dy - height / 2, start + width, y + dy + height / 2
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(first: Box, second: Box) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def families(folder: Path) -> Picture:
