@@ -27,7 +27,7 @@ from experiments.results.figures import (
     svg,
 )
 from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of, document
-from experiments.results.findings import BLOCKS, NOTHING, README_ARMS, block, chosen_league
+from experiments.results.findings import BLOCKS, MOST_CLAIMS, NOTHING, README_ARMS, TABLE_ROWS, block, chosen_league
 from experiments.results.tables import TABLES, table_csv
 from league.bench.differences import MINUS
 from league.bench.results import ResultsError, append, seal_row
@@ -206,11 +206,11 @@ def test_the_default_league_is_the_arm_of_the_rule(tmp_path):
     assert text.endswith(f"be: {NAMES['league']} (3 seeds).") and text in block("frontier", other)
 
 
-def test_the_readme_names_at_most_eight_arms(tmp_path):
+def test_the_readme_names_few_arms(tmp_path):
     for place, (name, *_) in enumerate(README_ARMS):
         add_arm(tmp_path / "arms_4m.jsonl", name, place / 10, 3.0, seeds=(1, 2))
-    assert len(re.findall(r"^\| ", block("headline", tmp_path), re.MULTILINE)) == 8 + 2
-    assert len(re.findall(r"^- ", block("headline", tmp_path), re.MULTILINE)) == 4
+    assert len(re.findall(r"^\| ", block("headline", tmp_path), re.MULTILINE)) == TABLE_ROWS + 2
+    assert len(re.findall(r"^- ", block("headline", tmp_path), re.MULTILINE)) == MOST_CLAIMS
 
 
 def test_known_and_new_families_by_roster(tmp_path):
