@@ -113,7 +113,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
         raise OccupantNameError(f"{quote(kind)} cannot be made: {cause}") from error
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
-            f"{quote(kind)} made no partner but {type(partner).__name__}; it needs act(turns) and traits"
+            f"{quote(kind)} is no partner: {type(partner).__name__} needs act(turns) and traits (docs/TUTORIAL.md)"
         )
     return partner
 

@@ -41,7 +41,7 @@ Meaning = Action | AmbiguousLine | Misread
 NOTHING_TO_AGREE_TO = "there is no offer to say yes to"
 ENGLISH = "only English is read for now"
 _EVEN = re.compile(
-    r"(?:(?:how|what) about |let'?s |can we |we (?:can|could|should) |i (?:say|propose|suggest|want) |go |do |an? )*"
+    r"(?:(?:how|what) about |let'?s |can |we (?:(?:can|could|should) )?|i (?:say|propose|suggest|want) |go |do |an? )*"
     r"(?:(?:split|share|divide)(?: it| them| everything| all| things| the (?:pile|items|lot))?(?: all| up)? ?"
     r"(?:evenly|equally|fairly|in half|down the middle|even|equal|50 ?[/:-]? ?50|fifty[ -]?fifty)"
     r"|50 ?[/:-]? ?50|fifty[ -]?fifty|half (?:and|&) half|half (?:of )?each|(?:even|equal) split"
@@ -89,7 +89,7 @@ _NO = re.compile(
     r"|you(?:'?re| are)? (?:asking|want)(?: for)? (?:way )?too much|(?:please )?be (?:fair|reasonable|serious)"
     r"|(?:please )?(?:make|give)(?: me)? a (?:better|fairer|new|different) (?:offer|deal)"
     r"|(?:you can |can you |could you )?(?:do|try) (?:better|harder|again)(?: than that)?|you'?re (?:kidding|joking)"
-    r"|(?:do ?n'?t be|you(?:'?re| are))(?: being)?(?: too| so| really)? (?:greedy|unfair|unreasonable)"
+    r"|(?:do ?n'?t be|(?:you|that)(?:'?re|'?s| are| is))(?: being)?(?: too| so| really)? (?:greedy|unfair|unreasonable)"
 )
 
 
@@ -190,9 +190,10 @@ _SPOKEN_SIGNS = {
 _VARIANTS = dict.fromkeys([0xFE0F, 0x200D, *range(0x1F3FB, 0x1F400)])  # skin, hair and color of a sign
 _QUOTES = str.maketrans(dict.fromkeys("`\u2018\u2019\u00b4", "'"))
 _LEADING = re.compile(
-    r"^(?:(?:well|so|u[hm]+|hmm+|hey|then|and|but|just|come on)[ ,.!]+|(?:no|nope|ok(?:ay)?|fine|sorry)[,.!]+ *)+"
+    r"^(?:(?:well|so|u[hm]+|hmm+|hey|then|and|but|just|come on)[ ,.!]+"
+    r"|(?:no|nope|ok(?:ay)?|fine|sorry|(?:i )?(?:can'?t|cannot) (?:do|accept|take) (?:that|it|this))[,.!]+ *)+"
 )
-_TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|plz|lol|haha|then|man|mate|bro|thanks?|thx|dude))*[\s.!?,]*$")
+_TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|plz|lol|haha|then|man|mate|bro|thanks?|thx|dude|instead))*[\s.!?,]*$")
 
 _ITEM = r"(?:books?|hats?|balls?)"
 _EXCEPT = r"(?:but|except(?: for)?|apart from|other than)"
@@ -215,6 +216,7 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = (
             rf"\b{_ALL_ARE} {words},? {_EXCEPT} (.*{_ITEM})",
             rf"\b{_EXCEPT} ({_ITEMS}),? {_ALL_ARE} {words}\b",
             rf"\b(?:all|everything) {_EXCEPT} ({_ITEMS}) (?:is|are) {words}\b",
+            rf"^{words},? (?:except(?: for)?|apart from|other than) (.*{_ITEM})",
         )
     ),
     (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
@@ -289,6 +291,9 @@ _REST_IS_OPEN = re.compile(
     r"\b(?:the )?(?:rest|others?|remainder)(?: of (?:it|them))?(?: is|'?s| are)?,? "
     r"(?:negotiable|open|flexible|undecided|(?:is )?(?:up to you|up for (?:discussion|grabs|debate))"
     r"|(?:we|you) (?:can |could )?(?:discuss|talk|negotiate|decide|choose)|to be (?:discussed|decided|negotiated))\b"
+    # "I really need the ball" is no offer of everything else.
+    rf"|^i (?:(?:really|absolutely|definitely|badly) (?:need|want)|(?:must|have to) have) {_LIST}"
+    rf"(?:(?:,| and|, and) {_LIST})*[\s.!]*$"
 )
 _MORE = re.compile(
     r"\b(?:more|another|extra|additional|add(?:ing)?|throw in)\b|^(?:plus|and|also)\b"

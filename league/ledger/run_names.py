@@ -8,13 +8,24 @@ as ``checkpoints/NAME-DIGITS.json``, with the first digits of its weights' diges
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError, quote
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, spec_name
-from league.ledger.run_directory import CHECKPOINTS, LEDGER, RUNS, SETTINGS, RunError, find_run, run_folders
+from league.ledger.run_directory import (
+    CHECKPOINTS,
+    KINDS,
+    LEDGER,
+    RUNS,
+    SETTINGS,
+    RunError,
+    find_run,
+    run_folders,
+    runs_in,
+)
 from partners.rosters import ROSTERS
 
 DIGITS = 8  # of the digest of weights, in the name of their checkpoint
@@ -33,13 +44,19 @@ def expand_run_name(text: str) -> str:
         if kind != text or kind in (*ROSTERS, *catalogue()) or not (RUNS / kind).is_dir():
             return text
         text = str(RUNS / kind)
-    place, _, member = text.strip().partition(":")
+    place, colon, member = text.strip().partition(":")
     try:
         path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
     except OSError:  # the text is too long to be a path
         return text
-    if path is None and (place.endswith(".json") or RUNS in Path(place).parents):
-        raise OccupantNameError(f"{quote(text)}: there is no such {'file' if place.endswith('.json') else 'run'}")
+    if path is None and place.endswith(".json"):
+        raise OccupantNameError(f"{quote(text)}: there is no such file")
+    if path is None and (RUNS in Path(place).parents or re.fullmatch(r"[\w./-]+/\d+", place)):
+        begun = {str(run) for mark in KINDS for run in runs_in(RUNS, mark)}
+        runs = {name.removeprefix(f"{RUNS}/"): name for run in begun for name in (run, str(Path(run).parent))}
+        near = difflib.get_close_matches(place.removeprefix(f"{RUNS}/"), runs, n=1, cutoff=0.75)
+        hint = f" (did you mean {runs[near[0]]}{colon}{member}?)" if near else ""
+        raise OccupantNameError(f"{quote(text)}: there is no such run{hint}")
     if path is None or not (path.is_dir() or path.suffix == ".json"):
         return text
     try:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.errors import DondError, InputError
+from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import Noise, rollout
 from dond_marl.seats import Partner
@@ -32,6 +33,7 @@ from league.settings.read import Config, parse
 from league.standings.history import CurvePoint, History, read_round, round_curves
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
+from league.tables.blocks import replace_names
 from league.tables.standings import answer_count
 from league.tables.summaries import evaluation_summary, league_summary, practice_warning
 from league.tasks.seating import SEATING
@@ -85,6 +87,17 @@ class LeagueView(NamedTuple):
         costly = {member.name for member in self.members if member.costly}
         counts = {row.member: answer_count(row, costly) for row in self.standings}
         return {name: text for name, text in counts.items() if text is not None}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The members' names on the page, by name: short for those with a path."""
+        names = [member.name for member in self.members]
+        return {**dict(zip(names, names, strict=True)), **short_names(names)}
+
+    def labelled(self, names: Sequence[str]) -> list[str]:
+        """The labels of ``names``."""
+        labels = self.labels
+        return [labels[name] for name in names]
 
     def describe(self, member: Member) -> str:
         """A member in words."""
@@ -208,6 +221,7 @@ class Follower:
             Stage(describe(config, stage), played.count(at), not over and at == now)
             for at, stage in enumerate(config.curriculum)
         ]
+        short = short_names(cross.members)
         return LeagueView(
             folder=self.folder,
             config=config,
@@ -224,8 +238,8 @@ class Follower:
             headline=(
                 *([DAMAGED] if read.damaged else []),
                 *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-                league_summary(cross, standings, confidence, mains, members),
-                *(_evaluation(self.folder / FINAL_FILE) if over else ()),
+                replace_names(league_summary(cross, standings, confidence, mains, members), short),
+                *(replace_names(text, short) for text in (_evaluation(self.folder / FINAL_FILE) if over else ())),
             ),
         )
 

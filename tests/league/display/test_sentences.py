@@ -180,6 +180,12 @@ THEIR_KIND: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("books mean nothing to you", "it says what items are worth to them"),
     ("the hats don't matter to you", "it says what items are worth to them"),
     ("all but the hats", keep(2, 0, 2)),
+    ("yours, apart from the hats", keep(0, 2, 0)),
+    ("can't do that, how about 1 book and both hats instead", keep(1, 2, 0)),
+    ("I really need the ball", "it leaves the rest open"),
+    ("I really need the ball, you take the rest", keep(0, 0, 1)),
+    ("that's greedy", (REPEATED, NO)),
+    ("we meet in the middle", keep(1, 1, 1)),
     ("let's split the hats", "it does not say who gets the books and the balls"),
     ("hello there", "neither a split nor a yes or no was found in it"),
 )
