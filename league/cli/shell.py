@@ -134,7 +134,12 @@ class Group(Command, click.Group):
         texts = {name: _docstring(place) for name, place in self.files.items()}
         texts |= {name: command.help for name, command in self.commands.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, re.split(r"[:;,.]", _split_help(text)[0])[0]) for name, text in texts.items()])
+            formatter.write_dl(
+                [
+                    (name, re.split(r"[:;,.]", re.sub(r" \([^)]*\)", "", _split_help(text)[0]))[0])
+                    for name, text in texts.items()
+                ]
+            )
 
 
 class Number(click.ParamType[int | float]):

@@ -164,7 +164,9 @@ def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
             return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
     runs = [run for run in runs_in(path.parent, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
-    there = f"there are {named}" if runs else f"a {kind} is a folder named 0001, 0002 and so on"
+    starts = "league" if mark == LEDGER else "train"
+    none = f"a {kind} is a folder named 0001, 0002 and so on; dond {starts} starts one, here after some seconds"
+    there = f"there are {named}" if runs else none
     return RunNotFound(f"{path} {verb} {kind}: {there}")
 
 

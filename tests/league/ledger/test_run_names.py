@@ -127,6 +127,8 @@ def test_a_snapshot_named_like_a_learners_export_has_another_file(here, tmp_path
         ("runs/league/0001:mian", "late"),
         ("runs/ppo/0001:main", "training"),
         ("runs/none", "'runs/none'"),
+        ("ppp/0001", "did you mean runs/ppo/0001?"),
+        ("runs/leage/0001:main", "did you mean runs/league/0001:main?"),
         ("none.json", "'none.json'"),
         ("runs/league/0001:../main", "leads out"),
     ],
@@ -137,7 +139,7 @@ def test_other_names_are_refused(here, name, named):
     assert named in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["none/0001", "boulware(exponent=3)", "my_file.py:Third", "a b", "x" * 5000 + "/y"])
+@pytest.mark.parametrize("name", ["none/main", "boulware(exponent=3)", "my_file.py:Third", "a b", "x" * 5000 + "/y"])
 def test_other_texts_are_unchanged(here, name):
     assert expand_run_name(name) == name
 

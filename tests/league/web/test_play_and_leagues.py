@@ -621,6 +621,18 @@ def test_follower_reads_during_writes(finished_league, tmp_path):
             follower._ledger._db.execute("DELETE FROM rounds")
 
 
+def test_checkpoints_have_short_names(league):
+    spec = "checkpoint(path='runs/ppo/0001/checkpoints/step_000000000100.json')"
+    name = league.standings[0].member
+    standings = tuple(row._replace(member=spec) if row.member == name else row for row in league.standings)
+    members = tuple(replace(each, name=spec) if each.name == name else each for each in league.members)
+    league = league._replace(standings=standings, members=members)
+    for shown in (panel("ladder", league), panel("heat_map", league)):
+        assert ">ppo/0001<" in shown and ">checkpoint(" not in shown
+    chosen = render("league", "panels", league, "runs/league/0001")
+    assert f'value="{escape(spec)}" selected>ppo/0001<' in chosen
+
+
 def test_panels_are_escaped(league):
     for name in ("summary", "ladder", "heat_map", "curves", "lineage", "curriculum"):
         shown = panel(name, league)
