@@ -317,7 +317,7 @@ class Generated:
 
     - ``program``: 0..9007199254740991, one program for all games; without it, one is drawn for every game.
     - ``programs``: 1..9007199254740992, how many fixed programs a game draws from; without it, from all of them.
-    - ``one_of``: a list of programs that a game draws from with equal chances, instead of ``programs``.
+    - ``one_of``: one of these programs is drawn for each game, with equal chances, instead of ``programs``.
     - ``digest``: 16 hexadecimal digits of the dials of ``program`` or ``one_of``; refused where a version has other
       dials.
     - ``without``: one of demands, reactions, choice, acceptance, perception, ending, emphasis and mistakes: a group of

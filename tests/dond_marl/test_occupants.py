@@ -139,7 +139,7 @@ def test_an_entry_that_does_not_load_takes_no_other_name_with_it(installed):
     assert isinstance(seat_occupant("heuristic"), Heuristic)
     with pytest.raises(OccupantNameError, match="'lost' cannot be used: no_such_module:Lost does not load"):
         seat_occupant("lost")
-    with pytest.raises(OccupantNameError, match="'odd' made no partner but Odd"):
+    with pytest.raises(OccupantNameError, match="'odd' is no partner: Odd"):
         seat_occupant("odd")
 
 

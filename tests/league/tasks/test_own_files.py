@@ -115,7 +115,7 @@ def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
         ("none.py:Melting", "No such file"),
         ("my_file.py:Frozen", "holds no class or function Frozen"),
         ("my_file.py:NUMBER", "holds no class or function NUMBER"),
-        ("my_file.py:nobody", "made no partner but int"),
+        ("my_file.py:nobody", "is no partner: int"),
         ("my_file.py:Melting(rate=2)", "does not take 'rate'; it takes share"),
         ("wrong.py:Melting", "cannot be run: ZeroDivisionError"),
         ("lacking.py:Melting", "cannot be run: ModuleNotFoundError"),
