@@ -92,8 +92,8 @@ def headline(folder: Path) -> Picture:
             colours.append(COLOURS[list(groups).index(group) % len(COLOURS)])
         usual = _usual_acts([each for _, each in rows])
         for place, colour, (_, each) in zip(places, colours, rows, strict=True):
-            acts = each.acts and (each.acts > 2 * usual or each.acts < usual / 2)
-            _label(left, place, each.name + (f", {number(each.acts)} acts" if acts else ""))
+            acts = "" if _is_usual(each, usual) else f", {number(each.acts)} acts"
+            _label(left, place, each.name + acts)
             _dot(left, place, each.points, colour, each.over_seeds)
             _dot(right, place, each.nashconv, colour)
             if math.isnan(each.nashconv.mean):
@@ -118,6 +118,11 @@ def _usual_acts(arms: Sequence[Measured]) -> float:
     """The acts of a run of most arms that learn."""
     found = [each.acts for each in arms if each.arm.learned and each.acts]
     return float(np.median(found)) if found else 0.0
+
+
+def _is_usual(each: Measured, usual: float) -> bool:
+    """Whether an arm that learns has between half and twice the usual acts; true of one that does not learn."""
+    return not each.acts or usual / 2 <= each.acts <= 2 * usual
 
 
 def _title(figure: Figure, title: str, note: str = "") -> None:
@@ -169,9 +174,8 @@ def plane(folder: Path) -> Picture:
         usual = _usual_acts(arms)
         left.plot([each.points.mean for each in best], [each.nashconv.mean for each in best], color=FAINT, linewidth=1)
         for each in arms:
-            same = not each.acts or usual / 2 <= each.acts <= 2 * usual
             colour = COLOURS[4] if not each.arm.learned else COLOURS[0] if each in best else COLOURS[2]
-            filled = colour if same else PAPER
+            filled = colour if _is_usual(each, usual) else PAPER
             left.plot(each.points.mean, each.nashconv.mean, "o", color=colour, markersize=6, markerfacecolor=filled)
         shown = [row for row in restricted if row["p"] > 0 or not arms]
         right.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
@@ -219,8 +223,7 @@ PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_no
 
 def _short(each: Measured, usual: float) -> str:
     name = each.name.replace("PPO, ", "").replace(" on the train roster", "").replace(", last oracle", "")
-    other = each.acts and not usual / 2 <= each.acts <= 2 * usual
-    return name + (f" ({number(each.acts)})" if other else "")
+    return name if _is_usual(each, usual) else f"{name} ({number(each.acts)})"
 
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in typographic points

@@ -28,8 +28,8 @@ from league.tasks.values import LearnerState, Meeting, Place, TrainResult, Train
 from partners.judges.judge import JudgeError
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, OpponentUnreached, train_until
-from partners.mixture import BySeat, Mixture, SaysPropose
+from partners.learning.practice import Opponent, OpponentUnreached, in_practice, train_until
+from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import network_note, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
@@ -191,9 +191,7 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
             weights.append((chances[0] * share, chances[1] * share))
     # Networks act together, or on a device, where they are known by their class. No fault is theirs: it is our code.
     partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
-    if task.learner.labels_from == "readers":
-        partners = [SaysPropose(each) if isinstance(each, NetworkPartner) else each for each in partners]
-    seats = [seat_occupant(partner) for partner in partners]
+    seats = [seat_occupant(in_practice(partner, task.learner.labels_from)) for partner in partners]
     first, second = (
         Mixture(of=seats, weights=list(chances) if any(chances) else None, names=names)  # equal if none is left
         for chances in zip(*weights, strict=True)

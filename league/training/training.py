@@ -51,8 +51,8 @@ from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Practicing, Score, train_until
-from partners.mixture import SaysPropose, member_names
+from partners.learning.practice import Opponent, Practice, Practicing, Score, in_practice, train_until
+from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
@@ -191,17 +191,13 @@ class Training:
         left = max(self.config.training.num_train_steps - self.learner.decisions, 0)
         return left / self.decisions_per_second if self.seconds else math.inf
 
-    def _opponent(self, partner: Partner) -> Partner:
-        """``partner`` as practice is with it: a network says PROPOSE where labels are learned from readers."""
-        proposing = self.config.training.labels_from == "readers" and isinstance(partner, NetworkPartner)
-        return SaysPropose(partner) if proposing else partner
-
     def step(self) -> ProgressRow:
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past_selves else 0.0
+        labels_from = self.config.training.labels_from
         opponents = [
-            Opponent(self._opponent(self.partner), 1 - share),
-            *(Opponent(self._opponent(past), share / len(self.past_selves)) for past in self.past_selves),
+            Opponent(in_practice(self.partner, labels_from), 1 - share),
+            *(Opponent(in_practice(past, labels_from), share / len(self.past_selves)) for past in self.past_selves),
         ]
         with on_device(self.config.training):
             updates = train_until(

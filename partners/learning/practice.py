@@ -23,13 +23,17 @@ from partners.learning.acceptance import AcceptanceQueries, Respondent
 from partners.learning.exact_targets import VALUES, ExactTargets
 from partners.learning.experience import Experience, LearningSeat, TargetFunction, join_experience
 from partners.learning.rewards import Own, Reward, for_seat
-from partners.mixture import in_seat, privileged_targets, reads_labels
+from partners.mixture import SaysPropose, in_seat, privileged_targets, reads_labels
 from partners.network.network import PolicyNetwork
+from partners.network.partner import NetworkPartner
 
 if TYPE_CHECKING:
     from partners.learning.learners import Learner
 
 SPARE = 0.25  # of a block: the share of a batch's last block that must be expected to be needed
+
+
+LabelsFrom = Literal["all", "readers"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Practice:
     reward: Reward = field(default_factory=Own)
     privileged: bool = False  # whether experience carries the partner's values and its number as targets
     exact: ExactTargets | None = None  # source of every act's regret, as further targets
-    labels_from: Literal["all", "readers"] = "all"  # readers: labels are learned where the partner may read them
+    labels_from: LabelsFrom = "all"  # readers: labels are learned where the partner may read them
     likeliest: float = 0.0  # share of the blocks, 0..1, that the network plays greedily
     acceptance: AcceptanceQueries | None = None  # queries whether the opponent would accept other offers, as targets
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
@@ -63,6 +67,12 @@ class Opponent(NamedTuple):
 
     partner: Partner
     share: float  # shares sum to 1
+
+
+def in_practice(partner: Partner, labels_from: LabelsFrom) -> Partner:
+    """``partner`` as it plays in practice: a network says PROPOSE alone where labels are learned from readers."""
+    proposing = labels_from == "readers" and isinstance(partner, NetworkPartner)
+    return SaysPropose(partner) if proposing else partner
 
 
 class Score(NamedTuple):
