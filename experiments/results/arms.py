@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,8 @@ from league.bench.differences import MINUS, Difference, differences
 from league.bench.figures import UNKNOWN, has_train_family
 from league.bench.table import SHOWN
 from league.tables.figures import count_noun, with_margin
-from partners.rosters import DEV2, family_of
+from partners.rosters import DEV2, author_of, family_of
+from partners.scripted.generated import GROUPS
 
 NAMES = {  # of arms, in words
     "pool_ppo": "PPO on the train roster",
@@ -33,7 +34,11 @@ NAMES = {  # of arms, in words
     **{f"oracles_{part}_itself": f"PPO, {part} % exact oracles and 10 % self-play" for part in (10, 25)},
     "league_with_oracles": "default league",
     "league_itself_20_oracles_10": "league with oracles and more self-play",
-    "itself_25_oracles_10": "PPO, 10 % exact oracles and 25 % self-play",
+    **{f"itself_25_oracles_{part}": f"PPO, {part} % exact oracles and 25 % self-play" for part in (10, 20)},
+    **{f"programs_{count}": f"PPO, 50 % from {count:,} fixed programs" for count in (24, 256, 4096)},
+    "generated_50_history": "PPO, 50 % generated partners, reads the history",
+    "generated_50_acceptance": "PPO, 50 % generated partners, predicts acceptance",
+    **{f"without_{group}": f"PPO, 50 % generated partners without {group}" for group in GROUPS},
     **{f"itself_{part}": f"PPO, {part} % self-play" for part in (5, 10, 25, 50, 75, 90)},
     "itself_100": "self-play alone",
     "self_play": "self-play alone",
@@ -198,6 +203,25 @@ def compare(arms: Mapping[str, Arm], over: str) -> dict[str, Difference]:
     """Arms of several files on the same partners, by new names, compared with that of the name ``over``."""
     renamed = [arm._replace(name=name) for name, arm in arms.items()]
     return {each.name: each for each in differences(renamed, over)}
+
+
+def restrict(arm: Arm, wanted: Callable[[str], bool]) -> Arm:
+    """The arm with its games against the wanted partners alone."""
+    return arm._replace(
+        rows=tuple({**row, "cells": [each for each in row["cells"] if wanted(each["partner"])]} for row in arm.rows)
+    )
+
+
+def is_independent(partner: str) -> bool:
+    """Whether a partner is a program of one of the independent authors."""
+    return len(author_of(partner)) == 1
+
+
+WRITTEN_BY: dict[str, Callable[[str], bool]] = {  # the parts of test2, by who wrote the partners
+    "independent programs": is_independent,
+    "NegMAS agents": lambda partner: author_of(partner) == "negmas",
+    "known families, new parameters": lambda partner: author_of(partner) == "project",
+}
 
 
 def reference_points(arm: Arm, families: Sequence[str] | None = None) -> float:

@@ -264,7 +264,7 @@ def _overlap(first: Box, second: Box) -> bool:
 
 
 def families(folder: Path) -> Picture:
-    """Points from each family of partners of dev2: some arms, and the mean best response; known families above."""
+    """Points from each family of partners of dev2: the arms COMPARED, and the mean best response; known ones above."""
     arms = [found for names in COMPARED if (found := first_measured(names, folder)) is not None]
     labels = list(by_family(arms[0].arm)) if arms else []
     new = new_families(arms[0].arm) if arms else set()
@@ -293,7 +293,7 @@ def families(folder: Path) -> Picture:
     return Picture(8.2, height, values, draw)
 
 
-COMPARED = (("pool_ppo",), ("both", "with_repair"), ("league",), ("itself_100", "self_play"))  # arms of the families
+COMPARED = (("pool_ppo",), ("league_with_oracles", "league"), ("generated_50",), ("itself_100", "self_play"))
 
 
 def known_new(folder: Path) -> Picture:
@@ -362,6 +362,7 @@ ORACLES = {  # by kind: arms by percent of the practice
     "exact oracles": {0: "pool_ppo", **{part: f"oracles_{part}" for part in (5, 10, 25, 50)}},
     "exact oracles, the rest half generated": {0: "generated_50", 10: "both", 25: "both_25"},
     "exact oracles, 10 % self-play": {0: "itself_10", 10: "oracles_10_itself", 25: "oracles_25_itself"},
+    "exact oracles, 25 % self-play": {0: "itself_25", **{part: f"itself_25_oracles_{part}" for part in (10, 20)}},
     "self-play": {0: "pool_ppo", **{part: f"itself_{part}" for part in (5, 10, 25, 50, 75, 90, 100)}},
 }
 GENERATED = {"generated partners": {0: "pool_ppo", **{part: f"generated_{part}" for part in (25, 50, 100)}}}

@@ -25,7 +25,7 @@ GAMES["language_model.json"] = (SHORT, "heuristic")
 CONFIGS = ROOT / "experiments" / "configs"
 ARMS = {
     **dict.fromkeys(("arms_1m", "arms_4m", "arms_test2", "labels_from_networks"), "frontier"),
-    "arms_24m": "frontier_24m",
+    **dict.fromkeys(("arms_24m", "arms_24m_test2"), "frontier_24m"),
 }
 COMPARISONS = {  # results files of arms, and their configs: every other config of arms has a file of its own name
     **ARMS,
@@ -83,7 +83,7 @@ MADE_BY = {
 }
 NOTES = {  # further conditions of the commands
     "arms_1m.jsonl": "with the options that the config's first lines give for a million acts",
-    "arms_test2.jsonl": "with `--against test2 --reason TEXT`",
+    **dict.fromkeys(("arms_test2.jsonl", "arms_24m_test2.jsonl"), "with `--against test2 --reason TEXT`"),
     "labels_from_networks.jsonl": "at commit a7936f69",
     "baselines.jsonl": "with `--against dev2`",
     "beliefs.jsonl": (

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dond_marl import statistics
+from dond_marl.statistics import SEED_CONFIDENCE
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.restricted import read_json_lines
 from experiments.results.arms import (
+    WRITTEN_BY,
     Measured,
     arms_in,
     compare,
@@ -24,14 +27,17 @@ from experiments.results.arms import (
     non_dominated,
     number,
     reference_points,
+    restrict,
+    seeds_estimate,
     seeds_of,
     sentence,
 )
 from experiments.results.figures import BUDGETS, GROWN, plane_arms
 from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
-from league.bench.arms import MAIN, NASHCONV, Arm
+from league.bench.arms import MAIN, NASHCONV, Arm, Column
 from league.bench.differences import MINUS, SMALLEST_EFFECT
+from league.bench.table import WORST_TENTH
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV, DEV2, ROSTERS, TEST2
 
@@ -139,6 +145,49 @@ def chosen_league(folder: Path) -> list[str]:
         f"at most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, the default league is "
         f"to be: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
     ]
+
+
+HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")
+
+
+def held_out_block(folder: Path) -> str:
+    """Points from the members of test2 by who wrote them, and differences from plain PPO, by acts of a training."""
+    parts: list[str] = []
+    for file in HELD_OUT_FILES:
+        arms = arms_in(file, folder, TEST2)
+        if not arms:
+            continue
+        rows = []
+        for each in arms.values():
+            columns = (Column(partners=wanted) for wanted in WRITTEN_BY.values())
+            worst = statistics.mean_of(statistics.worst_tenth_scores(each.arm.scores()).tolist(), SEED_CONFIDENCE)
+            estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), worst)
+            rows.append([each.name, *map(margin, estimates), each.training])
+        parts.append(pipe_table(("arm", "points of ten", *WRITTEN_BY, WORST_TENTH, "training"), rows))
+        parts.append(_held_out_differences(file, folder))
+    if not parts:
+        return ""
+    logged = len(read_json_lines(folder / "test2_log.jsonl"))
+    made = "; ".join(made_by(f"{file}.jsonl") for file in HELD_OUT_FILES if exists(f"{file}.jsonl", folder))
+    return "\n\n".join([*filter(None, parts), f"Evaluations of policies in the log: {logged}. Made by {made}."])
+
+
+def _held_out_differences(file: str, folder: Path) -> str:
+    """Arms - the reference of their file over all members of test2, and over those of each part alone."""
+    found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
+    over = next((each.over for each in found.values()), "")
+    alone = [compare({name: restrict(arms[name].arm, wanted) for name in (over, *found)}, over)
+             for wanted in WRITTEN_BY.values()] if found else []  # fmt: skip
+    rows = []
+    for name, each in found.items():
+        seeds = seeds_of(arms[name], arms[over])
+        own, points, verdict, _, without, _ = difference_cells(each, seeds)
+        parts = (difference_cells(own_part[name], seeds) for own_part in alone)
+        rows.append([own, points, verdict, *(f"{part[1]}, {part[2].split(' (')[0]}" for part in parts), without])
+    if not rows:
+        return ""
+    heads = (f"compared with: {describe(over)}, {TEST2}", "points of ten", "verdict", *WRITTEN_BY)
+    return pipe_table((*heads, "points without any one partner"), rows)
 
 
 CSV = "results/tables"
@@ -437,6 +486,7 @@ def _range(ends: Iterable[float], digits: int) -> str:
 BLOCKS: dict[str, Callable[[Path], str]] = {
     "headline": headline_block,
     "frontier": frontier_block,
+    "held_out": held_out_block,
     "families": families_block,
     "acts": acts_block,
     "oracles": shares_block(("oracles_", "both", "itself_"), "oracles"),

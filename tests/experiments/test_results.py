@@ -225,6 +225,22 @@ def test_known_and_new_families_by_roster(tmp_path):
     assert math.isnan(reference_points(arm, ["none"])) and 6 < reference_points(arm) < 10
 
 
+def test_held_out_points_by_who_wrote_the_partners(tmp_path):
+    """Each part of test2 has its mean and its difference from plain PPO; arms of other acts have their own table."""
+    points = {"independent(program=a_door_in_the_face)": 7.0, "independent(program=b_brinkman)": 5.0,
+              "negmas(agent='negmas.sao.negotiators.NiceNegotiator')": 9.0, "linear": 6.0}  # fmt: skip
+    for file in ("arms_test2", "arms_24m_test2"):
+        for name, ahead in (("pool_ppo", 0.0), ("generated_50", 0.5)):
+            for seed in (1, 2, 3):
+                moved = {partner: [mean + ahead * (partner != "linear")] * 2 for partner, mean in points.items()}
+                append(tmp_path / f"{file}.jsonl", made_up_row(name, seed, moved, roster=TEST2))
+    text = block("held_out", tmp_path)
+    (row,) = set(re.findall(rf"^\| {NAMES['generated_50']} \| (7.12.*)$", text, re.MULTILINE))
+    assert [cell.split()[0] for cell in row.split(" | ")[1:5]] == ["6.50", "9.50", "6.00", "5.50"]
+    (row,) = set(re.findall(rf"^\| {NAMES['generated_50']} \| (\+0.38.*)$", text, re.MULTILINE))
+    assert [cell.split()[0].strip(",") for cell in row.split(" | ")[2:5]] == ["+0.50", "+0.50", "+0.00"]
+
+
 def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
     add_arm(tmp_path / "arms_1m.jsonl", "league", 0.0, 4.0)
     add_arm(tmp_path / "full_budget.jsonl", "league_whole", 0.5, 3.0, acts=24_000_000)
