@@ -34,6 +34,7 @@ NAMES = {  # of arms, in words
     **{f"oracles_{part}_itself": f"PPO, {part} % exact oracles and 10 % self-play" for part in (10, 25)},
     "league_with_oracles": "default league",
     "league_itself_20_oracles_10": "league with oracles and more self-play",
+    "league_itself_30_oracles_15": "league with more oracles and most self-play",
     **{f"itself_25_oracles_{part}": f"PPO, {part} % exact oracles and 25 % self-play" for part in (10, 20)},
     **{f"programs_{count}": f"PPO, 50 % from {count:,} fixed programs" for count in (24, 256, 4096)},
     "generated_50_history": "PPO, 50 % generated partners, reads the history",
