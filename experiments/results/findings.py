@@ -43,6 +43,7 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
+HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")  # of test2: about 4M acts, then 24M
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_with_oracles",), ("league",), ("itself_25",), ("both",), ("generated_50",),
     ("bayes_reply",), ("itself_100", "self_play"), ("equilibrium",), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
@@ -57,20 +58,28 @@ def headline_block(folder: Path) -> str:
     arms = [found for names in README_ARMS if (found := first_measured(names, folder)) is not None][:TABLE_ROWS]
     if not arms:
         return ""
-    board = arms[0].arm.rows[0]["benchmark"]
-    rows = [[each.name, margin(each.points), margin(each.nashconv), each.training] for each in by_points(arms)]
-    file = main_file(folder)
-    lines = differences_of(file, CLAIMED, folder)[:MOST_CLAIMS]
+    held = arms_in(HELD_OUT_FILES[0], folder, TEST2)
+    heads = ("policy", f"points of ten, {DEV2}", *([f"held out, {TEST2}"] if held else []), NASHCONV, "training")
+    rows = []
+    for each in by_points(arms):
+        ours = held.get(each.arm.name)
+        on_held = [margin(ours.points) if ours else "-"] if held else []
+        rows.append([each.name, margin(each.points), *on_held, margin(each.nashconv), each.training])
+    file, roster = (HELD_OUT_FILES[0], TEST2) if held else (main_file(folder), DEV2)
+    lines = differences_of(file, CLAIMED, folder, roster)[:MOST_CLAIMS]
+    scopes = [_scope(each) for each in (arms[0], *list(held.values())[:1])]
     scope = (
-        f"Roster {board['roster']}: {board['partners']} partners of {len(set(arms[0].arm.families))} families, both "
-        f"seats, {board['headline']}; best responses get {reference_points(arms[0].arm):.2f}. Intervals are 95 %, for "
-        "seeds and partners like these; differences are on the same partners."
+        f"{'; '.join(scopes)}. Best responses get {reference_points(arms[0].arm):.2f} on {DEV2}. Intervals are 95 %, "
+        f"for seeds and partners like these; differences are on the same partners, of {roster}."
     )
-    return "\n\n".join([
-        scope,
-        pipe_table(("policy", "points of ten", NASHCONV, "training"), rows),
-        "\n".join(lines),
-    ]).rstrip()  # fmt: skip
+    return "\n\n".join([scope, pipe_table(heads, rows), "\n".join(lines)]).rstrip()
+
+
+def _scope(measured: Measured) -> str:
+    """A roster in words: its partners, families, and the scenarios of the headline."""
+    board = measured.arm.rows[0]["benchmark"]
+    families = len(set(measured.arm.families))
+    return f"{board['roster']}: {board['partners']} partners of {families} families, both seats, {board['headline']}"
 
 
 def by_points(arms: Iterable[Measured]) -> list[Measured]:
@@ -147,9 +156,6 @@ def chosen_league(folder: Path) -> list[str]:
     ]
 
 
-HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")
-
-
 def held_out_block(folder: Path) -> str:
     """Points from the members of test2 by who wrote them, and differences from plain PPO, by acts of a training."""
     parts: list[str] = []
@@ -201,7 +207,7 @@ def csv_link(name: str) -> str:
 def families_block(folder: Path) -> str:
     """Points from known and new families: the arm with the most of each, and plain PPO, by roster."""
     parts, made = [], []
-    for roster, files in ((DEV2, LARGEST), (TEST2, ("arms_test2",))):
+    for roster, files in ((DEV2, LARGEST), (TEST2, HELD_OUT_FILES)):
         file = next((file for file in files if arms_in(file, folder, roster)), files[0])
         arms = arms_in(file, folder, roster)
         pairs = {name: known_and_new(arm.arm) for name, arm in arms.items() if arm.arm.learned}
