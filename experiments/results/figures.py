@@ -210,11 +210,11 @@ def plane(folder: Path) -> Picture:
 def plane_arms(folder: Path) -> list[Measured]:
     """Every arm with both axes, from the first of the files that has it; the most points first."""
     found: dict[str, Measured] = {}
-    for file in ("arms_4m", "ablation", "full_budget", "baselines", "bench"):
+    for file in ("arms_4m", "arms_24m", "ablation", "full_budget", "baselines", "bench"):
         for arm in arms_in(file, folder).values():
             if not math.isnan(arm.nashconv.mean) and arm.arm.name not in PLANE_LEAVES_OUT:
-                name = arm.name if not arm.arm.name.endswith("_whole") else arm.arm.name
-                found.setdefault(name, arm)
+                name = f"{arm.arm.name}_whole" if file == "arms_24m" else arm.arm.name  # as in full_budget
+                found.setdefault(name if name.endswith("_whole") else arm.name, arm)
     return sorted(found.values(), key=lambda each: -each.points.mean)
 
 
@@ -332,8 +332,10 @@ def known_new(folder: Path) -> Picture:
 Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on the x axis, and an arm
 
 BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
-GROWN = {"pool_ppo": "pool_ppo_whole", "league": "league_whole", "with_repair": "repair_whole", "both": "both",
-         "generated_50": "generated_50"}  # fmt: skip # arms with several budgets, and their older names
+GROWN = {  # arms with several budgets, and their names in older files
+    "pool_ppo": "pool_ppo_whole", "league": "league_whole", "league_with_oracles": "league_with_oracles",
+    "itself_25": "itself_25", "both": "both", "generated_50": "generated_50",
+}  # fmt: skip
 
 
 def acts_curves(folder: Path) -> Curves:
@@ -386,7 +388,7 @@ def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
     def draw(figure: Figure) -> None:
         for place, (head, estimate_of) in enumerate(panels):
             axes = figure.add_axes((0.055 + 0.33 * place, 0.24, 0.265, 0.58))
-            for colour, (name, own) in zip(COLOURS, found.items(), strict=False):
+            for colour, (name, own) in zip(COLOURS[: len(found)], found.items(), strict=True):
                 estimates = [estimate_of(arm) for _, arm in own]
                 bars = [np.nan_to_num(each.margin) for each in estimates]
                 means = [each.mean for each in estimates]

@@ -242,7 +242,7 @@ def acts_block(folder: Path) -> str:
         names = {f"{number(each.acts)} acts": each for each in found}
         first, *others = names or [""]
         compared = compare({name: each.arm for name, each in names.items()}, first) if others else {}
-        for name in others:
+        for name in (name for name in others if name in compared):  # one seed alone is not compared
             points, *rest = difference_cells(compared[name], seeds_of(names[name], names[first]))[1:]
             known, new = (
                 f"{now.mean - before.mean:+.2f}"
