@@ -32,8 +32,8 @@ NAMES = {  # of arms, in words
     "both_25": "PPO, generated partners and 25 % oracles",
     "itself_0": "PPO on the train roster",
     **{f"oracles_{part}_itself": f"PPO, {part} % exact oracles and 10 % self-play" for part in (10, 25)},
-    "league_with_oracles": "default league",
-    "league_itself_20_oracles_10": "league with oracles and more self-play",
+    "league_with_oracles": "league with oracles and less self-play",
+    "league_itself_20_oracles_10": "default league",
     "league_itself_30_oracles_15": "league with more oracles and most self-play",
     **{f"itself_25_oracles_{part}": f"PPO, {part} % exact oracles and 25 % self-play" for part in (10, 20)},
     **{f"programs_{count}": f"PPO, 50 % from {count:,} fixed programs" for count in (24, 256, 4096)},
@@ -99,7 +99,7 @@ NAMES = {  # of arms, in words
 }
 METHODS = {  # rows of the README's figure: by group, arms, or names of which the first measured one counts
     "practice against a roster": (("pool_ppo",), ("oracles_10",), ("oracles_25",), ("generated_50",), ("both",)),
-    "leagues": (("league",), ("league_with_oracles", "with_repair"), ("alphastar",)),
+    "leagues": (("league",), ("league_itself_20_oracles_10", "with_repair"), ("alphastar",)),
     "shares of self-play": (("itself_10",), ("itself_25",), ("itself_50",), ("itself_100", "self_play")),
     "from the literature": (("nfsp",), ("fcp",), ("psro",), ("jpsro",), ("mmd",)),
     "nothing learned": (("bayes_reply",), ("best_fixed",), ("heuristic",), ("equilibrium",)),

@@ -293,7 +293,7 @@ def families(folder: Path) -> Picture:
     return Picture(8.2, height, values, draw)
 
 
-COMPARED = (("pool_ppo",), ("league_with_oracles", "league"), ("generated_50",), ("itself_100", "self_play"))
+COMPARED = (("pool_ppo",), ("league_itself_20_oracles_10", "league"), ("generated_50",), ("itself_100", "self_play"))
 
 
 def known_new(folder: Path) -> Picture:
@@ -333,8 +333,8 @@ Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on 
 
 BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
 GROWN = {  # arms with several budgets, and their names in older files
-    "pool_ppo": "pool_ppo_whole", "league": "league_whole", "league_with_oracles": "league_with_oracles",
-    "itself_25": "itself_25", "both": "both", "generated_50": "generated_50",
+    "pool_ppo": "pool_ppo_whole", "league": "league_whole", "itself_25": "itself_25", "both": "both",
+    "league_itself_20_oracles_10": "league_itself_20_oracles_10", "generated_50": "generated_50",
 }  # fmt: skip
 
 

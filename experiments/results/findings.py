@@ -45,10 +45,10 @@ NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")  # of test2: about 4M acts, then 24M
 README_ARMS = (  # in the README's table: the first eight that are measured
-    ("pool_ppo",), ("league_with_oracles",), ("league",), ("itself_25",), ("both",), ("generated_50",),
+    ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
     ("bayes_reply",), ("itself_100", "self_play"), ("equilibrium",), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
 )  # fmt: skip
-CLAIMED = ("league_with_oracles", "league", "bayes_reply", "generated_50", "both", "oracles_10", "pool_ppo",
+CLAIMED = ("league_itself_20_oracles_10", "league", "bayes_reply", "generated_50", "both", "oracles_10", "pool_ppo",
            "self_play")  # fmt: skip # - the reference: the first four that are measured
 TABLE_ROWS, MOST_CLAIMS = 8, 3  # of the README
 
