@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -216,23 +216,14 @@ def reads_labels(partner: Partner, game_noise: Doubles) -> Bools:
     not: what a network makes of a label is an accident of its training. ``game_noise[N, 8]``: the noise by which a
     mixture draws.
     """
-
-    def reads(partner: Partner) -> bool:
-        learned = getattr(partner, "to", partner).traits.learned
-        return not (learned or getattr(partner, "insist_is_propose", False))
-
-    return holds_of_drawn(partner, game_noise, reads)
-
-
-def holds_of_drawn(partner: Partner, game_noise: Doubles, holds: Callable[[Partner], bool]) -> Bools:
-    """Whether ``holds`` is true of the partner that a mixture draws in each game by ``game_noise[N, 8]``, ``[N]``."""
     if not isinstance(partner, Mixture):
-        return np.full(len(game_noise), holds(partner))
+        learned = getattr(partner, "to", partner).traits.learned
+        return np.full(len(game_noise), not (learned or getattr(partner, "insist_is_propose", False)))
     drawn, noise = partner.draw(game_noise)
     result = np.zeros(len(drawn), dtype=bool)
     for number, inner in enumerate(partner.partners):
         rows = np.flatnonzero(drawn == number)
-        result[rows] = holds_of_drawn(inner, noise[rows], holds)
+        result[rows] = reads_labels(inner, noise[rows])
     return result
 
 

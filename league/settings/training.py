@@ -97,14 +97,6 @@ class Hyperparameters(Section):
     belief: float = optional(
         _LEARNER.belief, ge=0, le=1000, description="weight of the belief heads' cross-entropy, nats"
     )
-    acceptance: float = optional(
-        _LEARNER.acceptance,
-        ge=0,
-        le=1000,
-        description="weight of predicting the splits that the partner would accept, nats",
-    )
-    acceptance_splits: int = optional(4, ge=1, le=1000, description="splits queried for acceptance at a decision")
-    acceptance_share: float = optional(0.1, gt=0, le=1, description="share of turns with queries for acceptance")
     labels_from: Literal["all", "readers"] = optional(
         "all", description="readers: PROPOSE or INSIST is learned from partners that may tell them apart"
     )
@@ -127,8 +119,6 @@ class Hyperparameters(Section):
             raise wrong("moves the reference of kl: it needs kl above 0", "magnet")
         if self.critic == "both" and self.algo != "ppo":
             raise wrong("reinforce and bc have no critic: leave critic out, or set algo: ppo", "critic")
-        if self.acceptance and self.plays_on_device:
-            raise wrong("is for practice on the host: set rollouts: host", "acceptance")
         return self
 
     @property
@@ -177,7 +167,6 @@ class Hyperparameters(Section):
 
         ``unreached``: the share of an update's games, 0..1, in which the opponent may be unreachable.
         """
-        from partners.learning.acceptance import AcceptanceQueries
         from partners.learning.practice import Practice
 
         own_turns = (env.max_turns + 1) // 2
@@ -192,7 +181,6 @@ class Hyperparameters(Section):
             unreached=unreached,
             privileged=self.privileged_targets,
             labels_from=self.labels_from,
-            acceptance=AcceptanceQueries(self.acceptance_splits, self.acceptance_share) if self.acceptance else None,
         )
 
 

@@ -60,7 +60,7 @@ class ProgressLog:
         if to_csv:
             _drop_rows_after(folder / CSV_NAME, decisions, warn)
             self._file = (folder / CSV_NAME).open("a", newline="", encoding="utf-8")
-            self._rows = csv.DictWriter(self._file, COLUMNS, extrasaction="ignore")
+            self._rows = csv.DictWriter(self._file, COLUMNS)
         self._trackers = Trackers(trackers, folder, decisions + 1, settings)
 
     def write(self, row: ProgressRow) -> None:

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from dond_marl.batch import Games
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Floats, Int8s, Rows, Traits, Turns, constant
+from dond_marl.seats import Bools, Cause, Decisions, Floats, Rows, Traits, Turns, constant
 from partners.network.network import PolicyNetwork
 from partners.network.partner import Choices, NetworkPartner
 
-TargetFunction = Callable[[Turns, Rows], Floats | Int8s]  # targets [B, ...] of B turns, which are of these games
+TargetFunction = Callable[[Turns, Rows], Floats]  # targets [B, ...] of B turns, which are of these games
 
 
 class Experience(NamedTuple):
@@ -39,7 +39,6 @@ class Experience(NamedTuple):
     regrets: Tensor | None = None  # [M, A] of every act; see partners.learning.exact_targets
     posterior: Tensor | None = None  # [M, 33 + K] exact belief about values and identity; NaN where unknown
     unread: Tensor | None = None  # [M] bool: the partner reads no labels, so that the act's label had no effect
-    answers: Tensor | None = None  # [M, K, 4] int8 splits and whether the partner would accept them now
 
     @property
     def size(self) -> int:
@@ -101,13 +100,11 @@ class LearningSeat:
         regrets: TargetFunction | None = None,
         beliefs: TargetFunction | None = None,
         unread: Bools | None = None,
-        answers: TargetFunction | None = None,
     ) -> Experience | None:
         """The recorded decisions of ``games``; ``None`` if there are none.
 
         ``rewards[N, 2]``: of each seat. ``targets[N, 4]``: privileged targets of each game. ``regrets``, ``beliefs``:
         exact targets, see :mod:`partners.learning.exact_targets`. ``unread[N]``: games whose partner reads no labels.
-        ``answers``: see :mod:`partners.learning.acceptance`.
         Games that are not valid (:attr:`dond_marl.batch.Games.valid`) are left out.
         """
         if not games.valid.all():
@@ -141,7 +138,6 @@ class LearningSeat:
             regrets=of_all_turns(regrets),
             posterior=of_all_turns(beliefs),
             unread=None if unread is None else torch.from_numpy(unread[np.concatenate(live)]),
-            answers=of_all_turns(answers),
         )
 
     def split_blocks(self, blocks: Sequence[Games]) -> list[LearningSeat]:
@@ -179,7 +175,7 @@ def join_experience(parts: Sequence[Experience]) -> Experience:
         places.append(turn * int(games[-1]) + game + start)
     reward = torch.cat([torch.nn.functional.pad(p.reward, (0, 0, 0, length - len(p.reward))) for p in parts], dim=1)
     columns: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in (*ROWS, "seat")}
-    for name in ("targets", "regrets", "posterior", "unread", "answers"):
+    for name in ("targets", "regrets", "posterior", "unread"):
         present = [getattr(part, name) for part in parts if getattr(part, name) is not None]
         columns[name] = torch.cat(present) if present else None
     return Experience(place=torch.cat(places), reward=reward, **columns)

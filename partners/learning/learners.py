@@ -19,7 +19,6 @@ from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.recognition import LEVELS
-from partners.learning.acceptance import AcceptanceHead, numbered_answers
 from partners.learning.adam import Adam
 from partners.learning.average_policy import AveragePolicy
 from partners.learning.experience import Experience
@@ -32,7 +31,6 @@ from partners.network.network import PolicyNetwork, orthogonal_weights, with_wei
 ADAM_EPSILON = 1e-5  # Engstrom et al. 2020 (arXiv 2005.12729): PPO implementations use it instead of 1e-8
 ROUNDING = 1e-5  # share of a whole: a smaller spread of advantages is rounding and is not scaled up to a full step
 REFERENCE, CRITIC, MOMENTS = "reference.", "critic.", "optimizer."  # prefixes of tensor names
-ACCEPTANCE = "acceptance."  # prefix of the acceptance head's tensors
 RESPONDER = "responder."  # prefix of the learner's own tensors if the average policy is the network that plays
 CRITIC_HIDDEN = 64
 CRITIC_LAYERS = (1000, 1001)  # numbers that no network's layers have, so that initial weights are drawn independently
@@ -55,7 +53,6 @@ class LearningBatch(NamedTuple):
     targets: Tensor | None = None  # [M, 4] int64 privileged targets; see partners.mixture.privileged_targets
     posterior: Tensor | None = None  # [M, 33 + K] exact belief; NaN where unknown
     unread_label: Tensor | None = None  # [M] of offers: see Experience.unread_label
-    answers: Tensor | None = None  # [M, K, 2] int64 splits and labels; see partners.learning.acceptance
 
 
 LossTerm = tuple[str, float, Tensor]  # name of the metric, weight in the loss, mean over the decisions (a scalar)
@@ -80,7 +77,6 @@ class Learner:
         self.reference = reference if settings.kl else None
         self.average = average
         self.critic = Critic(network, seed).to(network.device) if settings.critic == "both" else None
-        self.acceptance = AcceptanceHead(network, seed).to(network.device) if settings.acceptance else None
         self.updates = self.decisions = 0
         self.optimizer = Adam(self._parameters(), settings.lr, ADAM_EPSILON)
 
@@ -109,8 +105,8 @@ class Learner:
         tensors = {f"{own}{name}": value for name, value in self.network.state_dict().items()}
         if self.average is not None:
             tensors |= self.average.state()
-        for prefix, module in self._learning_modules().items():
-            tensors |= {f"{prefix}{name}": value for name, value in module.state_dict().items()}
+        if self.critic is not None:
+            tensors |= {f"{CRITIC}{name}": value for name, value in self.critic.state_dict().items()}
         tensors |= self.optimizer.state(MOMENTS)
         if self.reference is not None:
             tensors |= {f"{REFERENCE}{name}": value for name, value in self.reference.state_dict().items()}
@@ -121,8 +117,8 @@ class Learner:
         self.network.load_state_dict(with_prefix(tensors, NETWORK if self.average is None else RESPONDER))
         if self.average is not None:
             self.average.restore(tensors)
-        for prefix, module in self._learning_modules().items():
-            module.load_state_dict(with_prefix(tensors, prefix))
+        if self.critic is not None:
+            self.critic.load_state_dict(with_prefix(tensors, CRITIC))
         self.optimizer.restore(with_prefix(tensors, MOMENTS))
         reference = with_prefix(tensors, REFERENCE)
         if reference and self.settings.kl:
@@ -130,14 +126,8 @@ class Learner:
         self.updates, self.decisions = counters["updates"], counters["decisions"]
 
     def _parameters(self) -> list[torch.nn.Parameter]:
-        """All trained parameters: the network's, then those that only learning uses."""
-        modules = [self.network, *self._learning_modules().values()]
-        return [parameter for module in modules for parameter in module.parameters()]
-
-    def _learning_modules(self) -> dict[str, nn.Module]:
-        """The modules that only learning uses, by the prefix of their tensors' names."""
-        modules = {CRITIC: self.critic, ACCEPTANCE: self.acceptance}
-        return {prefix: module for prefix, module in modules.items() if module is not None}
+        """All trained parameters: the network's, then the critic's."""
+        return [*self.network.parameters(), *([] if self.critic is None else self.critic.parameters())]
 
     def _share_remaining(self) -> float:
         """The share of the training that remains, 1 to 0, by which settings are annealed; 1 without annealing."""
@@ -207,7 +197,6 @@ class Learner:
             targets,
             experience.posterior if settings.belief else None,
             unread,
-            self._answers(experience, inputs),
         )
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
@@ -231,7 +220,6 @@ class Learner:
             targets=self._targets(experience),
             posterior=experience.posterior if self.settings.belief else None,
             unread_label=unread,
-            answers=self._answers(experience, inputs),
         )
         hidden = network.trunk_output(inputs)
         policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
@@ -247,7 +235,7 @@ class Learner:
         return metrics
 
     def _optional_terms(self, policy: ActionDistribution, hidden: Tensor, batch: LearningBatch) -> Iterator[LossTerm]:
-        """The loss terms that settings turn on: KL penalty, cross-entropy of beliefs and of acceptance, regret."""
+        """The loss terms that settings turn on: KL penalty, cross-entropy of beliefs, regret."""
         settings, network = self.settings, self.network
         if batch.reference_logits is not None:
             reference = network.distribution(batch.reference_logits, batch.mask, batch.inputs)
@@ -256,8 +244,6 @@ class Learner:
             assert batch.targets is not None
             logits = network.belief_logits(hidden, batch.inputs)
             yield "belief_loss", settings.belief, belief_loss(*logits, batch.targets, batch.posterior)
-        if self.acceptance is not None and batch.answers is not None:
-            yield "acceptance_loss", settings.acceptance, self.acceptance.loss(hidden, batch.answers)
         if batch.regrets is not None:
             log_probs = policy.log_probs_by_number(network.shape.max_count)
             yield "taught_loss", settings.exact_reply, regret_loss(log_probs, batch.regrets).mean()
@@ -277,14 +263,6 @@ class Learner:
         if experience.regrets is None:
             raise ValueError("exact_reply needs an experience with the regret of every act")
         return experience.regrets
-
-    def _answers(self, experience: Experience, inputs: Tensor) -> Tensor | None:
-        """Queried splits and their labels, ``[M, K, 2]``; None if nothing learns from them."""
-        if self.acceptance is None:
-            return None
-        if experience.answers is None:
-            raise ValueError("acceptance needs an experience with answers to queries")
-        return numbered_answers(self.network, experience.answers, inputs)
 
     def _critic_value(self, hidden: Tensor, inputs: Tensor, targets: Tensor | None) -> Tensor:
         """Values ``[M]`` by the critic that sees both seats' values."""

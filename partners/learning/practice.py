@@ -16,10 +16,9 @@ from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.rollout import Block, Noise, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioSource
-from dond_marl.seats import Bools, Doubles, Floats, HintSource, Int8s, Partner, Rows, Turns, expensive_to_query
+from dond_marl.seats import Bools, Doubles, Floats, HintSource, Partner, Rows, Turns, expensive_to_query
 from dond_marl.splits import action_count
 from dond_marl.statistics import TEN, points_of_ten
-from partners.learning.acceptance import AcceptanceQueries, Respondent
 from partners.learning.exact_targets import VALUES, ExactTargets
 from partners.learning.experience import Experience, LearningSeat, TargetFunction, join_experience
 from partners.learning.rewards import Own, Reward, for_seat
@@ -54,7 +53,6 @@ class Practice:
     exact: ExactTargets | None = None  # source of every act's regret, as further targets
     labels_from: LabelsFrom = "all"  # readers: labels are learned where the partner may read them
     likeliest: float = 0.0  # share of the blocks, 0..1, that the network plays greedily
-    acceptance: AcceptanceQueries | None = None  # queries whether the opponent would accept other offers, as targets
     unreached: float = 0.05  # share of an update's games, 0..1, in which the opponent may be out of reach
 
 
@@ -207,7 +205,6 @@ def practice(
                 _privileged_targets(network, partner, plan, update, played),
                 *_exact_targets(network, partner, plan, update, played),
                 _unread_labels(partner, plan, update, played),
-                _acceptance_targets(partner, plan, update, played),
             )
             if part is not None:
                 parts.append(part)
@@ -363,29 +360,9 @@ def _unread_labels(partner: Partner, plan: Practice, update: int, played: SeatGa
     return ~reads_labels(in_seat(partner, 1 - played.seat), _game_noise(plan, update, played))
 
 
-def _acceptance_targets(partner: Partner, plan: Practice, update: int, played: SeatGames) -> TargetFunction | None:
-    """A function for splits that the partner would accept or not; None unless the plan wants them."""
-    if plan.acceptance is None:
-        return None
-    queries, other, index = plan.acceptance, 1 - played.seat, (update, played.block, played.seat)
-    utilities, noise = played.games.scenarios.utilities[:, other], _noise(plan, update, played)
-    respondent = Respondent(in_seat(partner, other), other, utilities, noise, plan.reveal_partner_utilities)
-
-    def answers(turns: Turns, games: Rows) -> Int8s:
-        draws = generator(plan.seed, "acceptance", *index, turns.turns_taken)
-        return respondent.sample_answers(turns, games, queries, draws)
-
-    return answers
-
-
 def _game_noise(plan: Practice, update: int, played: SeatGames) -> Doubles:
     """The noise by which the partner drew its member in each game, ``[N, 8]``."""
-    return _noise(plan, update, played).game_noise(1 - played.seat)
-
-
-def _noise(plan: Practice, update: int, played: SeatGames) -> Noise:
-    """The noise of these games."""
-    return Noise(plan.seed, (update, played.block, played.seat), played.games.size)
+    return Noise(plan.seed, (update, played.block, played.seat), played.games.size).game_noise(1 - played.seat)
 
 
 def refuse_unreached(games: int, valid: int, plan: Practice) -> None:

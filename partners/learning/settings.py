@@ -23,7 +23,6 @@ class LearnerSettings:
     kl: float = 0.0  # weight of the KL penalty toward a reference policy, nats per decision
     magnet: float = 0.0  # 0..1, how far the reference moves toward the learner after each update; 0: it is fixed
     belief: float = 0.0  # weight of the belief heads' cross-entropy (partner's values, partner's identity), in nats
-    acceptance: float = 0.0  # weight of the cross-entropy of predicting the splits that the partner would accept, nats
     exact_reply: float = 0.0  # PPO: weight of the acts' exact regrets, which replace rewards where they are known
     critic: Literal["own", "both"] = "own"  # PPO: both: advantages by a critic that sees both seats' values
     anneal: bool = False  # lr and ent fall linearly to zero over ``total_decisions``

@@ -126,12 +126,12 @@ class Joint:
         side = round(splits ** (1 / 3))
         self.max_count, self._places = side - 1, places
         self._act = columns[: len(Act)] + allowed[0, : len(Act)]
-        first, second, third = move_items(allowed[1:, :side], places)
+        first, second, third = _move_items(allowed[1:, :side], places)
         within = ((first[:, None] + second)[:, :, None] + third).flatten(0, 2)
         self._offers = columns[len(Act) :].view(OFFERS, splits, -1) + within
 
     def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
-        book, hat, ball = move_items(oA.t(), self._places)
+        book, hat, ball = _move_items(oA.t(), self._places)
         side = self.max_count + 1
         made = act <= Act.INSIST
         number = ((book * side + hat) * side + ball) * made
@@ -219,7 +219,7 @@ def _penalty(mask: Tensor, logits: Tensor) -> Tensor:
     return (mask.to(logits.dtype) - 1).mul_(-MASKED)
 
 
-def move_items(items: Tensor, places: Tensor | None) -> Tensor:
+def _move_items(items: Tensor, places: Tensor | None) -> Tensor:
     """Rows ``[3, ..., B]`` of the items, moved to their places ``[3, B]``."""
     if places is None:
         return items

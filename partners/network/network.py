@@ -25,7 +25,7 @@ from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
 from dond_marl.yardsticks.recognition import LEVELS
-from partners.network.heads import ActionDistribution, Factored, Joint, move_items
+from partners.network.heads import ActionDistribution, Factored, Joint
 from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
 from partners.network.shape import AT_ONCE, CODES, PARTS, STEP, item_columns
 from partners.network.shape import NetworkShape as NetworkShape
@@ -145,8 +145,8 @@ class PolicyNetwork(nn.Module):
         return cast(tuple[Tensor, Tensor], self.belief(hidden, None if self._order is None else _input_places(inputs)))
 
     def in_own_order(self, values: Tensor, inputs: Tensor) -> Tensor:
-        """Numbers of items ``[3, B]`` or ``[3, K, B]`` from the turn's order to the network's own."""
-        return move_items(values, None if self._order is None else _input_places(inputs))
+        """Numbers of items ``[3, B]`` from the turn's order to the network's own."""
+        return values if self._order is None else torch.empty_like(values).scatter_(0, _input_places(inputs), values)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """:meth:`evaluate` for features ``[B, F]``."""

@@ -154,7 +154,7 @@ def test_targets_do_not_change_play():
         learners.append((learner, learner.update(lesson)))
     for name in Experience._fields:
         one, other = (getattr(lesson, name) for lesson in lessons)
-        if name in ("regrets", "posterior", "unread", "answers"):  # not in this plan
+        if name in ("regrets", "posterior", "unread"):  # not in this plan
             assert one is other is None
             continue
         assert torch.equal(one, other) == (name != "targets"), name
