@@ -51,7 +51,7 @@ class WorkerDied(RunFailure):
 class NegMASWorker:
     """One worker process, started on the first request, and again after it died.
 
-    It ends when this object is deleted. A lock makes it safe for several threads.
+    It ends with this object, or with the interpreter. A lock makes it safe for several threads.
     """
 
     def __init__(self, python: str) -> None:
@@ -182,16 +182,12 @@ def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     process.wait()
 
 
-_WORKERS: weakref.WeakValueDictionary[str, NegMASWorker] = weakref.WeakValueDictionary()
+_WORKERS: dict[str, NegMASWorker] = {}
 
 
 def worker_of(python: str | None) -> NegMASWorker:
-    """The shared worker of a Python, ``None`` for this one; it is reused while a reference to it exists."""
-    python = python or sys.executable
-    worker = _WORKERS.get(python)
-    if worker is None:
-        worker = _WORKERS[python] = NegMASWorker(python)
-    return worker
+    """The shared worker of a Python, ``None`` for this one. It lives as long as this process: a start takes seconds."""
+    return _WORKERS.setdefault(python or sys.executable, NegMASWorker(python or sys.executable))
 
 
 LEAST, MOST = 0.01, 3600  # seconds for one act
@@ -219,6 +215,7 @@ class NegMASPartner:
     """
 
     traits: ClassVar[Traits] = Traits(remote=True, costly=True)
+    insist_is_propose: ClassVar[bool] = True  # NegMAS has no label of an offer
 
     def __init__(
         self, agent: str, parameters: dict[str, Any] | None = None, python: str | None = None, limit: float = 10.0
