@@ -221,7 +221,7 @@ def is_independent(partner: str) -> bool:
 WRITTEN_BY: dict[str, Callable[[str], bool]] = {  # the parts of test2, by who wrote the partners
     "independent programs": is_independent,
     "NegMAS agents": lambda partner: author_of(partner) == "negmas",
-    "known families, new parameters": lambda partner: author_of(partner) == "project",
+    "this project's families": lambda partner: author_of(partner) == "project",
 }
 
 

@@ -150,9 +150,9 @@ def chosen_league(folder: Path) -> list[str]:
     above = [arm.name for arm in arms if arm.points.mean > best.points.mean and arm.nashconv.mean < best.nashconv.mean]
     rest = f"; with more points and less {NASHCONV}: {', '.join(above)}" if above else ""
     return [
-        f"By the rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms whose mean points are "
-        f"at most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, the default league is "
-        f"to be: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
+        f"The rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms whose mean points are at "
+        f"most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, chooses the default "
+        f"league: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
     ]
 
 

@@ -203,7 +203,7 @@ def test_the_default_league_is_the_arm_of_the_rule(tmp_path):
     shutil.copy(path, other)
     add_arm(other / path.name, "pool_ppo", 0.0, 4.0)
     (text,) = chosen_league(other)
-    assert text.endswith(f"be: {NAMES['league']} (3 seeds).") and text in block("frontier", other)
+    assert text.endswith(f"league: {NAMES['league']} (3 seeds).") and text in block("frontier", other)
 
 
 def test_the_readme_names_few_arms(tmp_path):
