@@ -48,8 +48,8 @@ README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
     ("bayes_reply",), ("itself_100", "self_play"), ("equilibrium",), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
 )  # fmt: skip
-CLAIMED = ("league_itself_20_oracles_10", "league", "bayes_reply", "generated_50", "both", "oracles_10", "pool_ppo",
-           "self_play")  # fmt: skip # - the reference: the first four that are measured
+CLAIMED = ("league_itself_20_oracles_10", "itself_25", "bayes_reply", "league", "generated_50", "both", "oracles_10",
+           "pool_ppo", "self_play")  # fmt: skip # - the reference: the first four that are measured
 TABLE_ROWS, MOST_CLAIMS = 8, 3  # of the README
 
 
@@ -65,14 +65,34 @@ def headline_block(folder: Path) -> str:
         ours = held.get(each.arm.name)
         on_held = [margin(ours.points) if ours else "-"] if held else []
         rows.append([each.name, margin(each.points), *on_held, margin(each.nashconv), each.training])
-    file, roster = (HELD_OUT_FILES[0], TEST2) if held else (main_file(folder), DEV2)
-    lines = differences_of(file, CLAIMED, folder, roster)[:MOST_CLAIMS]
+    lines = held_out_claims(folder) if held else differences_of(main_file(folder), CLAIMED, folder)[:MOST_CLAIMS]
     scopes = [_scope(each) for each in (arms[0], *list(held.values())[:1])]
     scope = (
         f"{'; '.join(scopes)}. Best responses get {reference_points(arms[0].arm):.2f} on {DEV2}. Intervals are 95 %, "
-        f"for seeds and partners like these; differences are on the same partners, of {roster}."
+        f"for seeds and partners like these; differences are on the same partners, of {TEST2 if held else DEV2}."
     )
     return "\n\n".join([scope, pipe_table(heads, rows), "\n".join(lines)]).rstrip()
+
+
+def held_out_claims(folder: Path) -> list[str]:
+    """Sentences on the claimed differences on test2: all partners, independent programs alone, and NashConv."""
+    file, part = HELD_OUT_FILES[0], next(iter(WRITTEN_BY))
+    found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
+    exploited = differences_in(main_file(folder), folder)
+    lines = []
+    for name in [name for name in CLAIMED if name in found][:MOST_CLAIMS]:
+        over = found[name].over
+        alone = compare({each: restrict(arms[each].arm, WRITTEN_BY[part]) for each in (name, over)}, over)[name]
+        seeds = seeds_of(arms[name], arms[over])
+        texts = []
+        for each in (found[name], alone):
+            _, points, verdict, _, without, _ = difference_cells(each, seeds)
+            texts.append(f"{points} points of ten, {verdict}, without any one partner {without}")
+        gain = difference_cells(exploited[name], seeds)[3] if name in exploited else "-"
+        more = "" if gain == "-" else f"; {NASHCONV} {gain}"
+        who = f"{describe(name)} {MINUS} {describe(over)}, {count_noun(seeds, 'seed')}"
+        lines.append(f"- {who}: {texts[0]}; {part} alone: {texts[1]}{more}.")
+    return lines
 
 
 def _scope(measured: Measured) -> str:
