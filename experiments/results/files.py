@@ -50,6 +50,9 @@ MADE_BY = {
         f"{name}.jsonl": f"dond experiment baselines --config {config}.yaml --results docs/results/{name}.jsonl"
         for name, config in COMPARISONS.items()
     },
+    "test2_references.json": (
+        "dond ship references MEMBER... 'mixture(of=[MEMBER, ...])' --out docs/results/test2_references.json"
+    ),
     "generated_grammar.json": "dond experiment rosters grammar",
     "equilibrium_pools.jsonl": "dond ship equilibria --pools docs/results/equilibrium_pools.jsonl",
     **{

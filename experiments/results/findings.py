@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl import statistics
+from dond_marl.occupants import parse_spec
 from dond_marl.statistics import SEED_CONFIDENCE
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.restricted import read_json_lines
@@ -37,13 +38,18 @@ from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
 from league.bench.arms import MAIN, NASHCONV, Arm, Column
 from league.bench.differences import MINUS, SMALLEST_EFFECT
+from league.bench.figures import PARTS_OF
+from league.bench.protocol import HEADLINE
 from league.bench.table import WORST_TENTH
+from league.standings.references import stored_references
 from league.tables.figures import count_noun, with_margin
+from partners.provenance import identity
 from partners.rosters import DEV, DEV2, ROSTERS, TEST2
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")  # of test2: about 4M acts, then 24M
+CEILING = "test2_references.json"
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
     ("bayes_reply",), ("itself_100", "self_play"), ("equilibrium",), ("mmd",), ("nfsp",), ("heuristic",), ("expert",),
@@ -193,9 +199,33 @@ def held_out_block(folder: Path) -> str:
         parts.append(_held_out_differences(file, folder))
     if not parts:
         return ""
+    parts.append(ceiling_sentence(folder))
     logged = len(read_json_lines(folder / "test2_log.jsonl"))
     made = "; ".join(made_by(f"{file}.jsonl") for file in HELD_OUT_FILES if exists(f"{file}.jsonl", folder))
     return "\n\n".join([*filter(None, parts), f"Evaluations of policies in the log: {logged}. Made by {made}."])
+
+
+def ceiling_sentence(folder: Path) -> str:
+    """What exact best responses could earn from members of test2, by what they know, and what arms earn from them."""
+    stored, arms = stored_references(folder / CEILING), arms_in(HELD_OUT_FILES[0], folder, TEST2)
+    best = {
+        name: float(np.mean([side.values_over(seat, PARTS_OF[HEADLINE])[1]
+                             for seat, side in enumerate(each.seats) if side is not None]))
+        for name, each in stored.items()
+    }  # fmt: skip
+    members = {name for name in best if parse_spec(name)[0] != "mixture"}
+    if not members or not arms:
+        return ""
+    names = [name for name in ("pool_ppo", *CLAIMED) if name in arms]
+    earned = {name: restrict(arms[name].arm, lambda partner: identity(partner) in members).headline().mean
+              for name in dict.fromkeys(names)}  # fmt: skip
+    listed = ", ".join(f"{describe(name)} {points:.2f}" for name, points in earned.items())
+    (whole,) = (best[name] for name in best if name not in members)
+    return (
+        f"The ceiling, on the {len(members)} deterministic members without memory: exact best responses that know "
+        f"their partner get {np.mean([best[name] for name in members]):.2f}, the one that knows only that it is one of "
+        f"these gets {whole:.2f} (all of lewis, {HEADLINE}); {listed}. Made by {made_by(CEILING)}."
+    )
 
 
 def _held_out_differences(file: str, folder: Path) -> str:
