@@ -206,10 +206,10 @@ def compare(arms: Mapping[str, Arm], over: str) -> dict[str, Difference]:
     return {each.name: each for each in differences(renamed, over)}
 
 
-def restrict(arm: Arm, wanted: Callable[[str], bool]) -> Arm:
-    """The arm with its games against the wanted partners alone."""
+def restrict(arm: Arm, is_part: Callable[[str], bool]) -> Arm:
+    """The arm with its games against some partners alone."""
     return arm._replace(
-        rows=tuple({**row, "cells": [each for each in row["cells"] if wanted(each["partner"])]} for row in arm.rows)
+        rows=tuple({**row, "cells": [each for each in row["cells"] if is_part(each["partner"])]} for row in arm.rows)
     )
 
 

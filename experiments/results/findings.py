@@ -68,8 +68,8 @@ def headline_block(folder: Path) -> str:
     heads = ("policy", f"points of ten, {DEV2}", *([f"held out, {TEST2}"] if held else []), NASHCONV, "training")
     rows = []
     for each in by_points(arms):
-        ours = held.get(each.arm.name)
-        on_held = [margin(ours.points) if ours else "-"] if held else []
+        on_test2 = held.get(each.arm.name)
+        on_held = [margin(on_test2.points) if on_test2 else "-"] if held else []
         rows.append([each.name, margin(each.points), *on_held, margin(each.nashconv), each.training])
     lines = held_out_claims(folder) if held else differences_of(main_file(folder), CLAIMED, folder)[:MOST_CLAIMS]
     scopes = [_scope(each) for each in (arms[0], *list(held.values())[:1])]
@@ -191,7 +191,7 @@ def held_out_block(folder: Path) -> str:
             continue
         rows = []
         for each in arms.values():
-            columns = (Column(partners=wanted) for wanted in WRITTEN_BY.values())
+            columns = (Column(partners=is_part) for is_part in WRITTEN_BY.values())
             worst = statistics.mean_of(statistics.worst_tenth_scores(each.arm.scores()).tolist(), SEED_CONFIDENCE)
             estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), worst)
             rows.append([each.name, *map(margin, estimates), each.training])
@@ -232,8 +232,8 @@ def _held_out_differences(file: str, folder: Path) -> str:
     """Arms - the reference of their file over all members of test2, and over those of each part alone."""
     found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
     over = next((each.over for each in found.values()), "")
-    alone = [compare({name: restrict(arms[name].arm, wanted) for name in (over, *found)}, over)
-             for wanted in WRITTEN_BY.values()] if found else []  # fmt: skip
+    alone = [compare({name: restrict(arms[name].arm, is_part) for name in (over, *found)}, over)
+             for is_part in WRITTEN_BY.values()] if found else []  # fmt: skip
     rows = []
     for name, each in found.items():
         seeds = seeds_of(arms[name], arms[over])
