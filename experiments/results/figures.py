@@ -409,7 +409,7 @@ def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
 
 
 def literature(folder: Path) -> Picture:
-    """Older league methods and parts of the league, compared with the default league at a million acts."""
+    """Older league methods and parts of the league, compared with the league with exploiters at a million acts."""
     found = list(differences_in("ablation", folder).values())
     values = "; ".join(f"{describe(each.name)} {each.points.difference.mean:+.2f}" for each in found)
     height = 1.25 + ROW * len(found)
@@ -427,7 +427,7 @@ def literature(folder: Path) -> Picture:
             axes.locator_params(axis="x", nbins=5)
             _rows_axes(axes, places, label)
         note = "green: better, red: worse, blue: equivalent, grey: undecided; bars: 95 %, seeds and partners like these"
-        _title(figure, "Compared with the default league: roster dev2, a million acts", note)
+        _title(figure, "Compared with the league with exploiters: roster dev2, a million acts", note)
 
     return Picture(8.2, height, values, draw)
 

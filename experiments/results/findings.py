@@ -23,6 +23,7 @@ from experiments.results.arms import (
     difference_cells,
     differences_in,
     first_measured,
+    is_independent,
     known_and_new,
     margin,
     non_dominated,
@@ -44,7 +45,7 @@ from league.bench.table import WORST_TENTH
 from league.standings.references import stored_references
 from league.tables.figures import count_noun, with_margin
 from partners.provenance import identity
-from partners.rosters import DEV, DEV2, ROSTERS, TEST2
+from partners.rosters import DEV, DEV2, ROSTERS, TEST2, author_of
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
@@ -176,9 +177,9 @@ def chosen_league(folder: Path) -> list[str]:
     above = [arm.name for arm in arms if arm.points.mean > best.points.mean and arm.nashconv.mean < best.nashconv.mean]
     rest = f"; with more points and less {NASHCONV}: {', '.join(above)}" if above else ""
     return [
-        f"The rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms whose mean points are at "
-        f"most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, chooses the default "
-        f"league: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
+        f"The rule in `experiments/configs/frontier.yaml`, the least {NASHCONV} of the arms of 4M acts whose mean "
+        f"points are at most {SMALLEST_EFFECT:.2f} below plain PPO's, over all families and over new ones, chooses the "
+        f"default league: {best.name} ({count_noun(len(best.arm.rows), 'seed')}){rest}."
     ]
 
 
@@ -229,21 +230,39 @@ def ceiling_sentence(folder: Path) -> str:
 
 
 def _held_out_differences(file: str, folder: Path) -> str:
-    """Arms - the reference of their file over all members of test2, and over those of each part alone."""
-    found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
-    over = next((each.over for each in found.values()), "")
-    alone = [compare({name: restrict(arms[name].arm, is_part) for name in (over, *found)}, over)
-             for is_part in WRITTEN_BY.values()] if found else []  # fmt: skip
+    """Arms - the reference of their file over all members of test2, over those of each part alone, and by author."""
+    found = differences_in(file, folder, TEST2)
+    if not found:
+        return ""
+    over = next(iter(found.values())).over
+    own = {name: each.arm for name, each in arms_in(file, folder, TEST2).items() if name in (over, *found)}
+    alone = [_compare_on(own, over, is_part) for is_part in WRITTEN_BY.values()]
     rows = []
     for name, each in found.items():
-        seeds = seeds_of(arms[name], arms[over])
-        own, points, verdict, _, without, _ = difference_cells(each, seeds)
-        parts = (difference_cells(own_part[name], seeds) for own_part in alone)
-        rows.append([own, points, verdict, *(f"{part[1]}, {part[2].split(' (')[0]}" for part in parts), without])
-    if not rows:
-        return ""
+        _, points, verdict, _, without, _ = difference_cells(each, 0)
+        rows.append([describe(name), points, verdict, *(part[name] for part in alone), without])
     heads = (f"compared with: {describe(over)}, {TEST2}", "points of ten", "verdict", *WRITTEN_BY)
-    return pipe_table((*heads, "points without any one partner"), rows)
+    table = pipe_table((*heads, "points without any one partner"), rows)
+    claimed = {name: own[name] for name in (over, *CLAIMED) if name in own}
+    authors = sorted({author_of(partner) for partner in own[over].partners if is_independent(partner)})
+    by_author = {author: _compare_on(claimed, over, _is_by(author)) for author in authors}
+    lines = [
+        f"- {describe(name)} {MINUS} {describe(over)}: "
+        + "; ".join(f"{author} {compared[name]}" for author, compared in by_author.items())
+        for name in [name for name in claimed if name != over][:MOST_CLAIMS]
+    ]
+    return "\n\n".join([table, "By author of the independent programs:", "\n".join(lines)])
+
+
+def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[str], bool]) -> dict[str, str]:
+    """By arm, its difference from the arm ``over`` on a part of the partners, with the verdict."""
+    compared = compare({name: restrict(arm, is_part) for name, arm in arms.items()}, over)
+    cells = {name: difference_cells(each, 0) for name, each in compared.items()}
+    return {name: f"{points}, {verdict.split(' (')[0]}" for name, (_, points, verdict, *_) in cells.items()}
+
+
+def _is_by(author: str) -> Callable[[str], bool]:
+    return lambda partner: author_of(partner) == author
 
 
 CSV = "results/tables"
