@@ -187,7 +187,10 @@ _WORKERS: dict[str, NegMASWorker] = {}
 
 def worker_of(python: str | None) -> NegMASWorker:
     """The shared worker of a Python, ``None`` for this one. It lives as long as this process: a start takes seconds."""
-    return _WORKERS.setdefault(python or sys.executable, NegMASWorker(python or sys.executable))
+    python = python or sys.executable
+    if python not in _WORKERS:
+        _WORKERS[python] = NegMASWorker(python)
+    return _WORKERS[python]
 
 
 LEAST, MOST = 0.01, 3600  # seconds for one act
