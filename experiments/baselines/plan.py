@@ -20,7 +20,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import InputError
 from league.bench.differences import SMALLEST_EFFECT
-from league.rounds.archives import scored_games
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round
@@ -264,17 +263,11 @@ def _decisions(config: Config) -> int:
 
 
 def match_acts(config: Config) -> int:
-    """Estimated acts of a league's matches, and of the games for its archives' scores."""
+    """Estimated acts of a league's matches."""
     with tempfile.TemporaryDirectory() as folder:
         states = first_states(config, Path(folder))
         first = plan_round(config, History(members_of(config), config.league.decay), states)
-    games = matches_in_all(config, first) * 2 * config.league.block_size
-    return round(games * ACTS_A_GAME) + score_acts(config)
-
-
-def score_acts(config: Config) -> int:
-    """Estimated acts of the games for the scores of a league's archives."""
-    return round(scored_games(config) * ACTS_A_GAME)
+    return round(matches_in_all(config, first) * 2 * config.league.block_size * ACTS_A_GAME)
 
 
 def choice_acts(config: Config, pick: Pick) -> int:

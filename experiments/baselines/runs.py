@@ -15,7 +15,7 @@ from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import points_of_ten
-from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts, score_acts
+from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts
 from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.arms import headline_of
@@ -49,7 +49,7 @@ class ArmRun(NamedTuple):
     submitted: str  # a member of the league, a checkpoint's path within the folder, or a spec
     decisions: int  # own, of all learners together
     practice: int  # acts of both seats in games used for learning
-    matches: int  # acts in a league's matches, and about as many as its archives' scores took
+    matches: int  # acts in a league's matches
     choice: int  # acts played to choose the submission
     self_play_deals: float | None  # on the held-out scenarios, greedy; None without training
     self_play_points: float | None
@@ -164,7 +164,7 @@ def _run_league(job: Job, config: Config) -> ArmRun:
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()
         legs = (leg for number in range(ledger.next_round) for leg in ledger.legs(number))
-        matches = sum(int(leg.facts["turns"].sum(dtype="int64")) for leg in legs) + score_acts(config)
+        matches = sum(int(leg.facts["turns"].sum(dtype="int64")) for leg in legs)
     practices = list(_practice_rows(practiced))
     decisions, acts = (sum(row[key] for row in practices) for key in ("decisions", "acts"))
     main = next(member for member in members if member.role == "main")
@@ -345,8 +345,7 @@ def acts_section(done: Sequence[ArmResult], allowed: int | None) -> Section:
     )
     notes = (
         "An act is one action of one seat; practice counts both seats of all learners' games, matches are a league's "
-        "games between members, and the games for scores of its archives, estimated. Self-play: greedy, on the "
-        "held-out views.",
+        "games between members. Self-play: greedy, on the held-out views.",
         *([f"Each arm was allowed {allowed:,} acts."] if allowed is not None else []),
     )
     return Section("acts", "Acts", notes, (Table("Mean over the seeds of an arm", heads, tuple(lines), "arm"),))

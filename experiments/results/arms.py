@@ -89,8 +89,6 @@ NAMES = {  # of arms, in words
     "critic": "with a critic that sees both values",
     "exploiter": "exploiter without history",
     "exploiter_history": "exploiter that reads the history",
-    **{f"archive_{by}": f"archive of programs by {by}" for by in ("regret", "learnability", "novelty")},
-    "archive_uniform": "archive of programs drawn once",
     "newest_alone": "oracles: the newest alone",
     "last_ten": "oracles: the last ten",
     "fictitious": "oracles: all, alike",

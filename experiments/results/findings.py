@@ -565,7 +565,7 @@ BLOCKS: dict[str, Callable[[Path], str]] = {
     "families": families_block,
     "acts": acts_block,
     "oracles": shares_block(("oracles_", "both", "itself_"), "oracles"),
-    "generated": shares_block(("generated_",), "generated", "generated_groups", "curation"),
+    "generated": shares_block(("generated_",), "generated", "generated_groups"),
     "literature": literature_block,
     "labels": labels_block,
     "hints": hints_block,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import re
 import sqlite3
 import time
 import warnings
@@ -32,8 +31,6 @@ from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Memb
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
 SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
-# The spec of a member that joined later, which the signature of the start does not cover: a selection of programs.
-JOINED_SPEC = re.compile(r"generated\(digest='?[0-9a-f]{16}'?, one_of=\[\d+(, \d+)*\]\)")
 SIGNATURE = "signature"  # key of a note: of the names in settings and members, by the user who began the run
 
 
@@ -44,7 +41,7 @@ class LedgerError(RunFailure):
 class Ledger:
     """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
 
-    # Settings, specs of the first members and settings without paths, as they were checked for trust; and the result.
+    # Settings, specs of the members and settings without paths, as they were checked for trust; and the result.
     _admitted: tuple[str, list[str], str, Document] | None = None
 
     def __init__(self, path: Path) -> None:
@@ -171,10 +168,7 @@ class Ledger:
         odd = next((member for member in members if not f"{member.name}{member.spec}".isprintable()), None)
         if odd is not None:  # it would move the cursor of a terminal
             raise LedgerError(f"{self.path}: the name or spec of a member cannot be printed: {odd.name[:80]!a}")
-        specs = [member.spec for member in members if member.spec is not None and not member.born]
-        self._refuse_changes(specs, self._admit()[1])
-        if any(member.born and member.spec and not JOINED_SPEC.fullmatch(member.spec) for member in members):
-            raise self._damage_error("a member that joined is no selection of generated programs")
+        self._refuse_changes([member.spec for member in members if member.spec is not None], self._admit()[1])
         return members
 
     def require_trust(self) -> None:
@@ -192,10 +186,7 @@ class Ledger:
         """
         if check is admit and self._admitted is not None:
             return self._admitted
-        specs = [
-            spec
-            for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL AND born = 0 ORDER BY position")
-        ]
+        specs = [spec for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL ORDER BY position")]
         signatures = [value for (value,) in self._rows("SELECT value FROM notes WHERE key = ?", SIGNATURE)]
         config = self.notes().get("config", "")
         portable = "".join(value for (value,) in self._rows("SELECT value FROM meta WHERE key = 'settings'"))

@@ -4,8 +4,8 @@ SCHEMA_VERSION = 3
 SCHEMA = """
 -- Inputs of the run: the settings, and the digest of the scenario source.
 CREATE TABLE meta    (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
--- Learners, fixed members, snapshots, oracles and archives. A snapshot is its parent at the start of round born; an
--- oracle is the best response to that, an archive programs selected for it; blob names the weights.
+-- Learners, fixed members, snapshots and oracles. A snapshot is its parent at the start of round born; an oracle is the
+-- best response to that; blob names the weights.
 CREATE TABLE members (member TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, spec TEXT, role TEXT NOT NULL,
                       split TEXT NOT NULL, parent TEXT REFERENCES members, born INTEGER NOT NULL, blob TEXT) STRICT;
 -- One row per committed round; stage: index in the curriculum. scenarios: int8 [size, 9], counts, then the values of
@@ -24,8 +24,7 @@ CREATE TABLE meetings (round INTEGER NOT NULL, task INTEGER NOT NULL, member TEX
 CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES members, blob TEXT NOT NULL,
                       updates INTEGER NOT NULL, decisions INTEGER NOT NULL, games INTEGER NOT NULL,
                       life INTEGER NOT NULL, points REAL, deals REAL, PRIMARY KEY (round, member)) STRICT;
--- Decisions at the end of a round, with reasons: snapshots, fresh starts, ends of stages; programs that enter (taken)
--- or leave an archive, with score and digest.
+-- Decisions at the end of a round, with reasons: snapshots, fresh starts, ends of stages.
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;

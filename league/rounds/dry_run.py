@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from dond_marl.occupants import seat_occupant
-from league.rounds.archives import scored_games, select_programs
 from league.rounds.curriculum import describe, rounds_of_practice
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.settings.learners import LearnerConfig
@@ -27,7 +26,6 @@ from league.tasks.match_task import play_match
 from league.tasks.values import LearnerState, Place, TrainTask
 
 TIMED_MATCHES = 3  # matches played for timing, spread over the first round
-TIMED_PROGRAMS = 8  # programs scored for timing
 
 
 class LeagueCost(NamedTuple):
@@ -74,13 +72,12 @@ def estimate(config: Config) -> tuple[LeagueCost, RoundPlan]:
         per_game, acts = _time_matches(first, place, config.env.max_turns)
         practices = {task.learner.name: _time_practice(task, place) for task in first.training}
         each_oracle = _time_oracle(config, states, place) if config.oracles else 0.0
-        selecting = _time_archives(config, states, place)
     snapshots, matches = snapshots_at_most(config), matches_in_all(config, first)
     decisions = sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners)
-    games = matches * 2 * config.league.block_size + scored_games(config)
+    games = matches * 2 * config.league.block_size
     oracles = sum(config.schedule.occasions(oracle.every) for oracle in config.oracles)
-    seconds = matches * 2 * config.league.block_size * per_game + oracles * each_oracle + selecting
-    seconds += seconds_of_practice(config, {name: timed for name, (timed, _) in practices.items()})
+    seconds = games * per_game + seconds_of_practice(config, {name: timed for name, (timed, _) in practices.items()})
+    seconds += oracles * each_oracle
     queries = [*_match_queries(config, first, acts)]
     for learner in config.learners:
         queries += _practice_queries(config, learner, practices.get(learner.name, (0.0, acts / 2))[1])
@@ -104,9 +101,9 @@ def snapshots_at_most(config: Config) -> int:
 
 def matches_in_all(config: Config, first: RoundPlan) -> int:
     """Largest number of matches of a league whose first round is ``first``."""
-    # A snapshot plays every learner, and the other members once; the newest oracles and archives play their learner.
+    # A snapshot plays every learner, and the other members once; the newest best response to a learner plays it.
     later = min(len(config.learners), config.league.opponents) * snapshots_at_most(config) // 2
-    return (len(first.matches) + len(config.oracles) + len(config.archives) + later) * config.schedule.total
+    return (len(first.matches) + len(config.oracles) + later) * config.schedule.total
 
 
 def _match_queries(config: Config, first: RoundPlan, acts: float) -> Iterator[QueryEstimate]:
@@ -185,21 +182,6 @@ def _time_oracle(config: Config, states: Mapping[str, LearnerState], place: Plac
     for seat in (0, 1):
         response_value(partner, source, config.env.rules(), seat)
     return time.process_time() - began
-
-
-def _time_archives(config: Config, states: Mapping[str, LearnerState], place: Place) -> float:
-    """Seconds at most to select programs for all archives, from a few candidates and the learners' first states."""
-    seconds = 0.0
-    for archive in config.archives:
-        few = archive.model_copy(update={"candidates": TIMED_PROGRAMS, "size": TIMED_PROGRAMS, "every": 1})
-        timed = config.model_copy(update={"archives": (few,)})
-        history = History(members_of(config), config.league.decay)
-        history.stages.append(0)
-        began = time.process_time()
-        select_programs(timed, history, states, place)
-        each = (time.process_time() - began) / TIMED_PROGRAMS
-        seconds += config.schedule.occasions(archive.every) * (archive.candidates + archive.size) * each
-    return seconds
 
 
 def _learner_lines(task: TrainTask) -> list[str]:

@@ -24,8 +24,8 @@ from dond_marl.statistics import TEN
 from league.settings.learners import Among, RuleName
 
 Floats = NDArray[np.float64]
-Group = Among | Literal["archives", "oracles"]  # a branch does not name these groups: they have rules
-Kind = Literal["archive", "fixed", "generated", "live", "main", "oracle", "past_self", "self", "snapshot"]
+Group = Among | Literal["oracles"]  # a branch names no group of oracles: they have a rule
+Kind = Literal["fixed", "generated", "live", "main", "oracle", "past_self", "self", "snapshot"]
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
 SIGNAL = 0.2  # share of the reachable points: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
 LOST = 0.3  # share of the reachable points: its 30 % of games won, for former exploiters (supplement, pseudocode)
@@ -46,7 +46,7 @@ class Prospects(NamedTuple):
     won: Floats  # [N, 2] share of the games that the learner won, a draw being half a win; nan: unknown
     families: tuple[str, ...] = ()  # [N] the learner that it is a snapshot of; empty if none
     alone: Floats = np.zeros(0)  # [N] points of ten against itself; nan: unknown
-    responses: Floats = np.zeros(0)  # [N] shares of oracles and archives among their own; 0 for other opponents
+    responses: Floats = np.zeros(0)  # [N] shares of the best responses to the learner; 0 for other opponents
 
     def select(self, places: NDArray[np.int64]) -> Prospects:
         """The figures of the opponents at ``places``."""
@@ -66,11 +66,6 @@ class Weighed(NamedTuple):
 
 
 Rule = Callable[[Prospects], Weighed]
-
-
-def archives(opponents: Prospects) -> Weighed:
-    """The newest selection of programs of each archive of the learner, with equal weights."""
-    return Weighed(opponents.responses, tuple(f"archives: programs selected after round {n}" for n in opponents.born))
 
 
 def coverage(opponents: Prospects) -> Weighed:
@@ -214,14 +209,12 @@ def within_reach(opponents: Prospects) -> Weighed:
 
 
 _ALL = (
-    archives, coverage, forgotten, latest, learning_progress, losses, meta_mixture, oracles, past_selves,
+    coverage, forgotten, latest, learning_progress, losses, meta_mixture, oracles, past_selves,
     regret, self_play, skill_levels, uniform, variance, within_reach,
 )  # fmt: skip
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 # Rules whose name is a group.
-OWN_GROUP: dict[RuleName, Group] = {
-    "archives": "archives", "oracles": "oracles", "past_selves": "past_selves", "self_play": "self"
-}  # fmt: skip
+OWN_GROUP: dict[RuleName, Group] = {"oracles": "oracles", "past_selves": "past_selves", "self_play": "self"}
 assert set(RULES) == set(get_args(RuleName)), "RuleName in the settings and RULES differ"
 
 

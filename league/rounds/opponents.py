@@ -30,7 +30,7 @@ from league.standings.meta_game import (
     replicator_dynamics,
 )
 from league.standings.ratings import Payoffs, Shrunk, complete, shrink
-from league.tasks.values import OF_ONE_LEARNER, ORACLES, Entrant, Meeting, Member
+from league.tasks.values import ORACLES, Entrant, Meeting, Member
 
 if TYPE_CHECKING:
     from league.settings.sections import LeagueConfig, MetaSolver
@@ -40,7 +40,6 @@ EXPLORED = 0.01  # share of projected replicator dynamics that is spread over al
 RULES_WITH_REACHABLE = {"forgotten", "regret", "within_reach"}  # rules that need the reachable points
 GROUPS_OF: Mapping[Group, tuple[Kind, ...]] = {
     "all": ("fixed", "generated", "live", "main", "past_self", "self", "snapshot"),
-    "archives": ("archive",),
     "fixed": ("fixed", "generated"),
     "generated": ("generated",),
     "live": ("live", "main"),  # other learners, as they are now
@@ -68,8 +67,6 @@ def meetings_of(
     branches = branches_of(learner.matchmaking)
     rules = {branch.rule for branch in branches}
     responses = _shares_of_oracles(config, learner.name, members) if "oracles" in rules else {}
-    if "archives" in rules:
-        responses |= _newest_archives(config, learner.name, members)
     opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]
     opponents += responses
     others = [place for place in opponents if members[place].name != learner.name]
@@ -193,10 +190,10 @@ def _group(branch: Branch) -> Group:
 def _may_meet(learner: LearnerConfig, member: Member, members: Sequence[Member]) -> bool:
     """Whether ``member`` is allowed in practice: of the split ``train``, and not expensive to query.
 
-    A main exploiter practices against mains and their snapshots, or against the one main that it exploits. Oracles and
-    archives are opponents by their own rules only.
+    A main exploiter practices against mains and their snapshots, or against the one main that it exploits. Oracles are
+    opponents by their own rule only.
     """
-    if member.split != "train" or member.costly or member.role in OF_ONE_LEARNER:
+    if member.split != "train" or member.costly or member.role in ORACLES:
         return False
     if learner.role != "main_exploiter" or member.name == learner.name:
         return True
@@ -215,20 +212,11 @@ def _shares_of_oracles(config: Config, learner: str, members: Sequence[Member]) 
     return shares
 
 
-def _newest_archives(config: Config, learner: str, members: Sequence[Member]) -> dict[int, float]:
-    """The newest selection of each archive of ``learner``, by its number among ``members``; they have equal shares."""
-    names = [archive.name for archive in config.archives if archive.of == learner]
-    of_one = {m.name.rpartition("@")[0]: place for place, m in enumerate(members) if m.role == "archive"}
-    return {of_one[name]: 1.0 for name in names if name in of_one}
-
-
 def _kind(learner: str, member: Member) -> Kind:
     if member.name == learner:
         return "self"
     if member.role == "snapshot":
         return "past_self" if member.parent == learner else "snapshot"
-    if member.role == "archive":
-        return "archive"
     if member.role in ORACLES:
         return "oracle"
     if member.role == "main":

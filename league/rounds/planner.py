@@ -4,8 +4,8 @@ Matches: a learner has changed since the last round, so it plays ``league.oppone
 change play each other once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
 those with the fewest games first. Left out of that are members that are expensive to query (language models, people):
 they play ``league.costly`` matches a round, those with the most expected information per cost first; and best responses
-to a learner (oracles) and programs selected for it (archives): the newest ones play that learner. A match is played in
-both seat orders on the scenarios of the round.
+to a learner (oracles): the newest one plays that learner. A match is played in both seat orders on the scenarios of the
+round.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
-from league.tasks.values import OF_ONE_LEARNER, Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
+from league.tasks.values import ORACLES, Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
 from partners.rosters import TRAIN, plain_name, roster
 
 Pair = tuple[str, str, str]  # two members and the reason
@@ -155,8 +155,8 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     members, payoffs = history.members, history.cross.payoffs()
     games = payoffs.games.sum(axis=1)  # [N, N] both seats
     costly = [i for i, member in enumerate(members) if member.costly]
-    of_one = [i for i, member in enumerate(members) if member.role in OF_ONE_LEARNER]
-    left_out = costly + of_one
+    oracles = [i for i, member in enumerate(members) if member.role in ORACLES]
+    left_out = costly + oracles
     games[left_out], games[:, left_out] = np.inf, np.inf  # never among those with the fewest games
     chosen: dict[tuple[int, int], str] = {}
 
@@ -178,12 +178,9 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i in live:
         for j in _by_fewest_games(games[i])[: config.league.opponents]:
             add(i, j, "a learner: it has changed since it last played")
-    newest = {members[i].name.rpartition("@")[0]: i for i in of_one}  # in the order of joining
+    newest = {members[i].name.rpartition("@")[0]: i for i in oracles}  # in the order of joining
     for i in newest.values():
-        reason = "an oracle: what the newest one gets from its learner"
-        if members[i].role == "archive":
-            reason = "an archive: what its learner gets from the newest selection of programs"
-        add(history.cross.place[str(members[i].parent)], i, reason)
+        add(history.cross.place[str(members[i].parent)], i, "an oracle: what the newest one gets from its learner")
     newborn = [i for i, member in enumerate(members) if member.role == "snapshot" and member.born == history.round]
     if any("skill_levels" in branch for learner in _learners_of_all_stages(config) for branch in learner.matchmaking):
         for i in newborn:

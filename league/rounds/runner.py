@@ -12,7 +12,6 @@ from league.backends.base import Backend, InProcess, cores
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start
-from league.rounds.archives import select_programs
 from league.rounds.curriculum import stage_end
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.rounds.snapshots import RoundEnd, end_of_round
@@ -221,7 +220,7 @@ def _play_round(
     started = time.perf_counter()
     matches, trained = _collect(config, place, plan, progress, watcher, backend)
     finished = time.perf_counter()
-    played = _conclude(config, place, ledger, history, plan, matches, trained, before)
+    played = _conclude(config, ledger, history, plan, matches, trained, before)
     now = time.perf_counter()
     ledger.commit_round(played, now - began, (started - began) + (now - finished))
     _delete_old_reservoirs(config, place, before, played.states)
@@ -256,7 +255,6 @@ def _collect(
 
 def _conclude(
     config: Config,
-    place: Place,
     ledger: Ledger,
     history: History,
     plan: RoundPlan,
@@ -275,8 +273,6 @@ def _conclude(
     end = RoundEnd((), after, ())
     if phase == "practice":
         end = end_of_round(config, history, before, after, ledger.states(-1), scenarios, legs)
-        archives, changes = select_programs(config, history, after, place)
-        end = end._replace(born=(*end.born, *archives), decisions=(*end.decisions, *changes))
         if (end_of_stage := stage_end(config, history)) is not None:
             end = end._replace(decisions=(*end.decisions, end_of_stage))
     return Round(

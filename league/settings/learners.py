@@ -27,8 +27,8 @@ from league.settings.training import HintsConfig, Hyperparameters, RewardName
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
-    "archives", "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "oracles",
-    "past_selves", "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",
+    "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "oracles", "past_selves",
+    "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
@@ -178,32 +178,6 @@ class OracleConfig(Section):
         if self.newest is None or size == 1:
             return [1 / size] * size
         return [self.newest, *[(1 - self.newest) / (size - 1)] * (size - 1)]
-
-
-class ArchiveConfig(Section):
-    """Generated programs that are selected for a learner to practice with again: opponents by the rule ``archives``.
-
-    After every few rounds as many new programs are drawn as ``candidates`` says; of these and the archive's own the
-    ``size`` ones with the highest scores stay (:mod:`league.rounds.archives`).
-    """
-
-    name: str = Field(
-        default="archive",
-        min_length=1,
-        max_length=60,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$",
-        description="letters, digits, _ and -",
-    )
-    of: str = Field(description="the name of a learner")
-    by: Literal["uniform", "regret", "learnability", "novelty"] = "uniform"
-    size: int = Field(default=64, ge=1, le=4096, description="programs")
-    candidates: int = Field(default=128, ge=1, le=65_536, description="new programs, each time")
-    every: int = Field(default=3, ge=1, le=100_000, description="rounds")
-    scenarios: int = Field(default=24, ge=1, le=4096, description="games for a program's score, in each seat")
-
-    def member_name(self, born: int) -> str:
-        """The name of the selection after ``born`` rounds."""
-        return f"{self.name}@{born}"
 
 
 class StageEnv(Section):

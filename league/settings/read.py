@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, Notice, quote
-from dond_marl.occupants import OccupantNameError, parse_spec, spec_name
+from dond_marl.occupants import OccupantNameError, spec_name
 from dond_marl.trust import KEY_EFFECTS, RUNNING_EFFECTS, admit, hazards_in
 from league.settings.layers import (
     Complaint,
@@ -31,7 +31,7 @@ from league.settings.layers import (
     text_layer,
     write_yaml,
 )
-from league.settings.learners import ArchiveConfig, Branch, LearnerConfig, OracleConfig, StageConfig, branches_of
+from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
 from league.settings.rosters import LISTS, NAMES, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
     UNBOUND,
@@ -51,7 +51,6 @@ Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
 UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
 BOUNDS = ("ge", "gt", "le", "lt")
-FIXED = ("program", "programs", "one_of")  # parameters that fix the programs of generated
 DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
 OTHER_NAMES = {  # of keys, in other libraries
@@ -69,7 +68,7 @@ OTHER_NAMES = {  # of keys, in other libraries
     "algo": "algorithm",
     "partner": "opponent",
 }
-LEAGUE_KEYS = ("league", "members", "learners", "oracles", "archives", "stages", "gate", "heldout")
+LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
 
@@ -90,9 +89,6 @@ class Config(Section):
     oracles: tuple[OracleConfig, ...] = optional(
         (), strict=False, description="a list of best responses to learners, each with the learner's name in of"
     )
-    archives: tuple[ArchiveConfig, ...] = optional(
-        (), strict=False, description="a list of archives of generated programs, each with the learner's name in of"
-    )
     stages: tuple[StageConfig, ...] = Field(default=(), strict=False, description="a list of stages, each with a name")
     backend: BackendConfig = Field(default_factory=BackendConfig)
     logging: LoggingConfig = Field(default_factory=LoggingConfig)
@@ -112,8 +108,8 @@ class Config(Section):
     @model_validator(mode="after")
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
-        lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles", "archives")}
-        mistakes = (self._env_mistakes(), self._learner_mistakes(), self._oracle_mistakes(), self._archive_mistakes())
+        lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles")}
+        mistakes = (self._env_mistakes(), self._learner_mistakes(), self._oracle_mistakes())
         checks = (find_duplicates(lists), refused_by_roster(lists), *mistakes)
         stages = (self._stage_mistakes(place, stage) for place, stage in enumerate(self.stages))
         refuse_mistakes("league", chain(*checks, *stages))
@@ -147,45 +143,12 @@ class Config(Section):
                 yield path, f"the best response to a learner with {key} is not exact; name another, or leave {key} out"
         yield from self._env_mistakes_of_oracles(("env",), self.env)
         targets = {oracle.of for oracle in self.oracles}
-        for place_of_rule, name, branches in self._matchmakings():
-            if name not in targets and any(branch.rule == "oracles" for branch in branches):
-                advice = f"add oracles: [{{of: {name}}}], or leave the rule out"
-                yield place_of_rule, f"no oracle is a best response to {name}; {advice}"
-
-    def _matchmakings(self) -> Iterator[tuple[Path, str, tuple[Branch, ...]]]:
-        """Place and name of each learner with the branches of its matchmaking, and of those that stages give it."""
         for place, learner in enumerate(self.learners):
             changed = (stage.learner(learner) for stage in self.stages)
-            every = (branches_of(each.matchmaking) for each in (learner, *changed) if each is not None)
-            yield from ((("learners", place, "matchmaking"), learner.name, each) for each in dict.fromkeys(every))
-
-    def _archive_mistakes(self) -> Mistakes:
-        """Archives need a learner, and at least as much practice with fresh programs as with theirs."""
-        names = [learner.name for learner in self.learners]
-        for number, archive in enumerate(self.archives):
-            if archive.of not in names:
-                no = f"no learner is called {quote(archive.of)}; there are {', '.join(names) or 'none'}"
-                yield ("archives", number, "of"), no
-        if any(archive.by == "regret" for archive in self.archives):
-            if self.env.scenarios == "uniform":
-                yield ("env", "scenarios"), "exact regret (archives) needs lewis, self_play or dialogues; got uniform"
-            if self.env.reveal_partner_utilities:
-                yield ("env", "reveal_partner_utilities"), "is false with exact regret (archives); got true"
-        kinds = [parse_spec(member.spec) for member in self.members]
-        fixed = [not parameters.keys().isdisjoint(FIXED) for kind, parameters in kinds if kind == "generated"]
-        targets = {archive.of for archive in self.archives}
-        for path, name, branches in self._matchmakings():
-            share = sum(branch.share for branch in branches if branch.rule == "archives")
-            fresh = sum(b.share for b in branches if b.rule == "uniform" and b.among == "generated")
-            if share and name not in targets:
-                yield path, f"no archive is of {name}; add archives: [{{of: {name}}}], or leave the rule out"
-            elif share > fresh or (share and (not fixed or any(fixed))):
-                yield (
-                    path,
-                    f"archives has {share:g} and 'uniform among generated' {fresh:g}: at least half of the practice "
-                    "with generated programs is with fresh ones; give 'uniform among generated' as large a share, and "
-                    "add generated to members, without program, programs or one_of",
-                )
+            rules = [branch.rule for each in (learner, *changed) if each for branch in branches_of(each.matchmaking)]
+            if "oracles" in rules and learner.name not in targets:
+                advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
+                yield ("learners", place, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
 
     def _env_mistakes_of_oracles(self, path: Path, env: EnvConfig) -> Mistakes:
         if not self.oracles:

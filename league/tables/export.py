@@ -321,11 +321,7 @@ TABLES: Mapping[str, ExportedTable] = {
         "one member",
         (
             Column("member", "text", "name of the member"),
-            Column(
-                "role",
-                "text",
-                "fixed, main, main_exploiter, league_exploiter, snapshot, oracle, sampled_oracle or archive",
-            ),
+            Column("role", "text", "fixed, main, main_exploiter, league_exploiter, snapshot, oracle or sampled_oracle"),
             Column("rank", "integer", "on the ladder, by own points against all others, 1 for the first"),
             Column("games", "integer", "games behind the points"),
             *_bounds_columns("points", "mean points of ten against all others"),

@@ -37,13 +37,10 @@ FACTS = np.dtype(
 )
 PINS = ("numpy", "torch", "dond-marl")  # libraries that the figures may depend on
 
-Role = Literal[
-    "fixed", "main", "main_exploiter", "league_exploiter", "snapshot", "oracle", "sampled_oracle", "archive"
-]  # fmt: skip
+Role = Literal["fixed", "main", "main_exploiter", "league_exploiter", "snapshot", "oracle", "sampled_oracle"]
 EXPLOITERS = ("main_exploiter", "league_exploiter")
 ORACLE_ROLES: Mapping[str, Role] = {"likeliest": "oracle", "sampled": "sampled_oracle"}  # by the play of the learner
 ORACLES = tuple(ORACLE_ROLES.values())
-OF_ONE_LEARNER = (*ORACLES, "archive")  # members that practice with their parent alone
 Split = Literal["train", "gate", "heldout"]
 
 
@@ -52,8 +49,7 @@ class Member:
     """A participant of the league: a unique name, and the occupant's spec unless it is a network of this league.
 
     A snapshot is a frozen copy of its ``parent``: it takes part from round ``born`` on, ``blob`` names its weights. An
-    oracle is the best response to its ``parent`` after round ``born``, with the weights that ``blob`` names. An archive
-    is programs that were selected for its ``parent`` after round ``born`` (:mod:`league.rounds.archives`).
+    oracle is the best response to its ``parent`` after round ``born``, with the weights that ``blob`` names.
     Learners practice against the split ``train``, are also judged by ``gate`` before a snapshot joins, and play
     ``heldout`` only in the final evaluation.
     """
@@ -68,7 +64,7 @@ class Member:
 
     @property
     def live(self) -> bool:
-        return self.role not in ("fixed", "snapshot", *OF_ONE_LEARNER)
+        return self.role not in ("fixed", "snapshot", *ORACLES)
 
     @property
     def has_network(self) -> bool:
@@ -78,11 +74,7 @@ class Member:
     @property
     def origin(self) -> str:
         """Its relation to its parent in words; empty without a parent."""
-        kinds = {
-            "oracle": "exact best response to",
-            "sampled_oracle": "best response to the sampled acts of",
-            "archive": "programs selected for",
-        }
+        kinds = {"oracle": "exact best response to", "sampled_oracle": "best response to the sampled acts of"}
         return "" if self.parent is None else f"{kinds.get(self.role, 'snapshot of')} {self.parent}"
 
     @property
@@ -305,10 +297,10 @@ Result = MatchResult | TrainResult
 
 
 class Decision(NamedTuple):
-    """A decision, with its reason: on a learner, the curriculum (``stage``), or a program of an ``archive``."""
+    """A decision, with its reason, on a learner (``snapshot``, ``reset``) or the curriculum (``stage``)."""
 
-    kind: Literal["snapshot", "reset", "stage", "archive"]
-    subject: str  # the learner, the stage that ends, or the program that enters (taken) or leaves
+    kind: Literal["snapshot", "reset", "stage"]
+    subject: str  # the learner, or the stage that ends
     taken: bool
     reason: str
 

@@ -17,9 +17,8 @@ reactions, mistakes and endings that experiments with people report.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,29 +165,10 @@ def _dials_of_one(program: int, without: str = "") -> dict[str, float]:
     return {name: float(value[0]) for name, value in dials.items()}
 
 
-def digest_of(*programs: int) -> str:
-    """SHA-256 of the programs' dials in readable form, 16 hexadecimal digits: other dials, another digest."""
-    lines = (" ".join(f"{name}={value:.6g}" for name, value in _dials_of_one(each).items()) for each in programs)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-
-
-def are_plain(programs: NDArray[np.uint64]) -> Bools:
-    """Which of ``programs[B]`` are deterministic and without memory, about one in 27: ``[B]``."""
-    dials = dials_of(programs)
-    plain: Bools = ~_remembers(dials) & ~_errs(dials)
-    return plain
-
-
-def _remembers(dials: Mapping[str, Any]) -> Any:
-    """Whether programs depend on more of the history than the other seat's last act and offer."""
-    emphasis = (dials["emphasis"] != 0) & (dials["emphasis"] != NEVER_INSISTS)
-    reacts = (dials["reciprocity"] > 0) | (dials["firmness"] > 0) | (dials["patience"] > 0)
-    return reacts | emphasis | (dials["acceptance"] == _COMBINED) | (dials["model"] == _COUNT)
-
-
-def _errs(dials: Mapping[str, Any]) -> Any:
-    """Whether programs act at random at times."""
-    return (dials["slip"] > 0) | (dials["jitter"] > 0)
+def digest_of(program: int) -> str:
+    """SHA-256 of the program's dials in readable form, 16 hexadecimal digits: other dials, another digest."""
+    text = " ".join(f"{name}={value:.6g}" for name, value in _dials_of_one(program).items())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def digest_of_grammar() -> str:
@@ -262,7 +242,7 @@ def describe_spec(spec: Spec | None) -> str:
         return ""
     if occupant.program is not None:
         return describe(occupant.program, occupant.without)
-    number = len(occupant.one_of) or occupant.programs
+    number = occupant.programs
     drawn = f"one of {number:,} generated programs" if number else "a new generated program"
     return f"{drawn} each game" + (f", the dials of {occupant.without} neutral" if occupant.without else "")
 
@@ -317,9 +297,7 @@ class Generated:
 
     - ``program``: 0..9007199254740991, one program for all games; without it, one is drawn for every game.
     - ``programs``: 1..9007199254740992, how many fixed programs a game draws from; without it, from all of them.
-    - ``one_of``: one of these programs is drawn for each game, with equal chances, instead of ``programs``.
-    - ``digest``: 16 hexadecimal digits of the dials of ``program`` or ``one_of``; refused where a version has other
-      dials.
+    - ``digest``: 16 hexadecimal digits of the program's dials; refused where a version has other dials.
     - ``without``: one of demands, reactions, choice, acceptance, perception, ending, emphasis and mistakes: a group of
       dials that stay at neutral values.
     """
@@ -328,36 +306,30 @@ class Generated:
     digest: str | None = None
     without: str = ""
     programs: int | None = None
-    one_of: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         if self.without and self.without not in GROUPS:
             raise ValueError(f"without must be one of {', '.join(GROUPS)}; got {self.without!r}")
         if self.programs is not None and not _is_whole_number(self.programs, 1, PROGRAMS):
             raise ValueError(f"programs must be a whole number from 1 to {PROGRAMS}; got {self.programs!r}")
-        if not isinstance(self.one_of, list | tuple):
-            raise ValueError(f"one_of must be a list of programs; got {self.one_of!r}")
-        object.__setattr__(self, "one_of", tuple(self.one_of))
-        if (self.program is not None) + (self.programs is not None) + bool(self.one_of) > 1:
+        if self.program is None:
+            if self.digest is not None:
+                raise ValueError("a digest is of one program: give program=NUMBER as well")
+            return
+        if self.programs is not None:
+            raise ValueError("give program=NUMBER for one program, or programs=NUMBER to draw among so many, not both")
+        if not _is_whole_number(self.program, 0, PROGRAMS - 1):
+            raise ValueError(f"program must be a whole number from 0 to {PROGRAMS - 1}; got {self.program!r}")
+        if self.digest is not None and self.digest != digest_of(self.program):
             raise ValueError(
-                "give program=NUMBER for one program, programs=NUMBER to draw among so many, or one_of=[NUMBER, ...] "
-                "to draw among these: one of the three"
+                f"program {self.program} has other dials in this version: digest {digest_of(self.program)}"
             )
-        named = self.one_of if self.program is None else (self.program,)
-        for each in named:
-            if not _is_whole_number(each, 0, PROGRAMS - 1):
-                raise ValueError(f"a program is a whole number from 0 to {PROGRAMS - 1}; got {each!r}")
-        if self.digest is not None and not named:
-            raise ValueError("a digest is of named programs: give program=NUMBER or one_of=[NUMBER, ...] as well")
-        if self.digest is not None and self.digest != digest_of(*named):
-            named_as = f"program {self.program} has" if self.program is not None else "one_of has programs with"
-            raise ValueError(f"{named_as} other dials in this version: digest {digest_of(*named)}")
 
     @property
     def name(self) -> str:
         """The occupant as it is typed, such as ``generated(program=5)``."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        changed = {name: value for name, value in given.items() if value not in (None, "", ())}
+        changed = {name: value for name, value in given.items() if value not in (None, "")}
         return spec_name({"kind": "generated", **changed})
 
     def play_program(self, number: int) -> Generated:
@@ -370,7 +342,15 @@ class Generated:
         if self.program is None:
             return Traits()
         dials = _dials_of_one(self.program, self.without)
-        return Traits(deterministic=not _errs(dials), memoryless=not _remembers(dials))
+        remembers = (
+            dials["reciprocity"] > 0
+            or dials["firmness"] > 0
+            or dials["acceptance"] == _COMBINED
+            or dials["model"] == _COUNT
+            or dials["patience"] > 0
+            or dials["emphasis"] not in (0, NEVER_INSISTS)
+        )
+        return Traits(deterministic=dials["slip"] == dials["jitter"] == 0, memoryless=not remembers)
 
     def _dials(self, turns: Turns) -> Dials:
         if self.program is None:
@@ -379,8 +359,6 @@ class Generated:
 
     def draw_programs(self, noise: Doubles) -> NDArray[np.uint64]:
         """The programs of games with this ``noise[B]``, the first of a game's noise, in 0..1."""
-        if self.one_of:
-            return np.array(self.one_of, dtype=np.uint64)[(noise * len(self.one_of)).astype(np.int64)]
         if self.programs is None:
             return (noise * PROGRAMS).astype(np.uint64)
         return _mix_64((noise * self.programs).astype(np.uint64) + np.uint64(1)) % np.uint64(PROGRAMS)

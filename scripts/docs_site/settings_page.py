@@ -16,8 +16,6 @@ from league.web.study.settings import StudyConfig
 # Meanings of keys whose models do not describe them: by key, or by class and key.
 MEANINGS = {
     "algo": "the learning rule",
-    "ArchiveConfig.scenarios": "games for the score of a program, in each seat",
-    "ArchiveConfig.by": "how programs are selected; see [League](LEAGUE.md)",
     "at_least": "the bound that the figure's lower end has to reach, in the figure's unit",
     "BackendConfig.kind": "where tasks are played",
     "CloneTraining.epochs": "passes over people's positions, at most",

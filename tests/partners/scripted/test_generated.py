@@ -18,7 +18,6 @@ from partners.scripted.generated import (
     PHRASES,
     PROGRAMS,
     Generated,
-    are_plain,
     describe,
     describe_spec,
     dials_of,
@@ -145,47 +144,18 @@ def test_programs_are_described_by_their_dials():
 
 def test_occupants_are_described_by_their_parameters():
     assert describe_spec("generated(program=7)") == describe_spec({"kind": "generated", "program": 7}) == describe(7)
-    specs = ("generated", "generated(programs=16)", "generated(without=choice)", "generated(one_of=[3, 9])")
+    specs = ("generated", "generated(programs=16)", "generated(without=choice)")
     drawn = [describe_spec(spec) for spec in specs]
-    assert len(set(drawn)) == 4 and "16" in drawn[1] and "choice" in drawn[2] and "2" in drawn[3]
+    assert len(set(drawn)) == 3 and "16" in drawn[1] and "choice" in drawn[2]
     for other in ("boulware", "generated(program=-1)", "generated(luck=1)", "a generated one", "", None):
         assert describe_spec(other) == ""
 
 
 def test_drawn_programs_are_named():
     noise = generator(3, "noise").random(50)
-    for spec in ("generated", "generated(programs=5)", "generated(without=choice)", "generated(one_of=[0, 9])"):
+    for spec in ("generated", "generated(programs=5)", "generated(without=choice)"):
         drawn = seat_occupant(spec).draw_programs(noise).tolist()
         named = [seat_occupant(name) for name in name_programs(spec, noise)]
         assert named == [Generated(number, without=seat_occupant(spec).without) for number in drawn]
     assert name_programs("generated(program=7)", noise[:2]) == ["generated(program=7)"] * 2
     assert name_programs("a person", noise[:1]) == ["a person"]
-
-
-def test_game_draws_one_of_the_listed_programs():
-    listed = NUMBERS[:3].tolist()
-    drawn = Generated(one_of=listed, digest=digest_of(*listed))
-    assert drawn.draw_programs(np.array([0.0, 0.34, 0.99])).tolist() == listed
-    for turns, decisions in acts(drawn, games=10):
-        for program in listed:
-            rows = np.flatnonzero(drawn.draw_programs(turns.game_noise[:, 0]) == program)
-            if rows.size:
-                alone = Generated(program).act(turns.rows(rows))
-                assert (alone.oA == decisions.oA[rows]).all() and (alone.act_type == decisions.act_type[rows]).all()
-    assert seat_occupant({"kind": "generated", "one_of": listed}).one_of == tuple(listed)
-
-
-@pytest.mark.parametrize(
-    "given", [{"one_of": 3}, {"one_of": [-1]}, {"one_of": [1], "program": 1}, {"digest": "0" * 16}]
-)
-def test_listed_programs_are_refused_where_they_make_no_sense(given):
-    with pytest.raises(ValueError, match="program"):
-        Generated(**given)
-    with pytest.raises(ValueError, match="other dials"):
-        Generated(one_of=[1, 2], digest=digest_of(2, 1))
-
-
-def test_plain_programs_are_those_whose_traits_say_so():
-    plain = [each.deterministic and each.memoryless for each in (Generated(n).traits for n in NUMBERS[:400].tolist())]
-    assert are_plain(NUMBERS[:400]).tolist() == plain
-    assert 5 < sum(plain) < 30
