@@ -83,7 +83,7 @@ docs: $(NEEDED)  ## the documentation as a site, in site/
 	$(BIN)/python -m scripts.docs_site.build
 
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
-	$(BIN)/dond train --config configs/expert.yaml
+	$(BIN)/dond league --config configs/expert.yaml
 	$(BIN)/dond ship expert --run runs/expert
 
 lock: $(NEEDED)  ## requirements.lock from pyproject.toml and constraints.txt: every version with its hashes

@@ -23,14 +23,15 @@ def command() -> None:
 
 @command.command(cls=Command, run_errors=(CheckpointError,))
 @click.option(
-    "--run", type=FILE, required=True, metavar="FOLDER", help="a training's folder, or the newest of those in it"
+    "--run", type=FILE, required=True, metavar="FOLDER", help="a league's folder, or the newest of those in it"
 )
+@click.option("--member", metavar="NAME", default="main", help="a learner or snapshot of it (main)")
 @click.option("--out", type=FILE, metavar="FILE", help="where to write it (the package)")
 @click.option(
     "--sample", type=integer(1, MOST), metavar="N", help="score it on N held-out scenarios, for a trial (all)"
 )
-def expert(run: Path, out: Path | None, sample: int | None) -> None:
-    """Make the newest checkpoint of a training run the shipped expert, and write its card.
+def expert(run: Path, member: str, out: Path | None, sample: int | None) -> None:
+    """Make a member of a league the shipped expert, and write its card.
 
     examples:
       dond ship expert --run runs/expert
@@ -38,7 +39,7 @@ def expert(run: Path, out: Path | None, sample: int | None) -> None:
     from experiments.shipped_expert import ship_expert
     from partners.network.occupants import EXPERT
 
-    card = ship_expert(run.expanduser(), out or EXPERT, sample)
+    card = ship_expert(run.expanduser(), member, out or EXPERT, sample)
     for name, score in card["scores"]["greedy"].items():
         interval = f"[{score['low']:.2f}, {score['high']:.2f}]"
         print_line(f"{name:24} {score['points']:5.2f} {interval}  {score['deals']:.1%} deals")

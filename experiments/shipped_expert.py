@@ -1,19 +1,19 @@
-"""The shipped expert: the weights of a training run, with scores and provenance in the note."""
+"""The shipped expert: the weights of a league's main member, with scores and provenance in the note."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from dond_marl.occupants import seat_occupant
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
-from league.ledger.run_directory import SETTINGS, RunError, find_run
-from league.ledger.trusted_names import read_settings
-from league.settings.training import TrainConfig
-from league.training.progress_log import CSV_NAME
-from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
+from league.ledger.export import read_member
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import LEDGER, find_run
+from partners.network.checkpoint import Weights, network_note, save_checkpoint
 from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
 from partners.provenance import read_past, refuse_test_roster
@@ -26,35 +26,32 @@ HOW = (
 )
 
 
-def ship_expert(run: Path, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
-    """Write the newest checkpoint of ``run`` as the expert; returns the provenance, settings and scores in its note.
+def ship_expert(run: Path, member: str, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
+    """Write a learner or snapshot of the league in ``run`` as the expert; returns the note with provenance and scores.
 
-    ``sample``: number of held-out scenarios for the scores, by default all. Raises
-    :class:`RunError`, and :class:`partners.provenance.ProvenanceError` if it was trained against a held-out roster.
+    ``sample``: number of held-out scenarios for the scores, by default all. Raises what :func:`read_member` raises, and
+    :class:`partners.provenance.ProvenanceError` if it was trained against a held-out roster.
     """
-    folder = find_run(run, SETTINGS).path
-    checkpoints = sorted((folder / "checkpoints").glob("step_*.json"))
-    if not checkpoints:
-        raise RunError(f"{folder} holds no checkpoint; train first: dond train --config configs/expert.yaml")
-    checkpoint = load_checkpoint(checkpoints[-1])
-    network, past = checkpoint.network(), read_past(checkpoint.about)
+    folder = find_run(run).path
+    tensors, about = read_member(folder, member)
+    network, past = Weights(tensors, about, str(folder)).network(), read_past(about)
     refuse_test_roster(past, "the expert")
     terms = heldout_terms(seed=SEED)
     terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
     scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}
-    config = read_settings(folder, TrainConfig)
-    card = {
-        **past.note(),
-        "trained": {
-            "settings": config.model_dump(mode="json", exclude={"logging"}),
-            **checkpoint.about["counters"],
-            "seconds": _seconds(folder / CSV_NAME),
-        },
-        "scores": {"how": HOW, **scores},
-    }
-    weights = {name: value for name, value in checkpoint.tensors.items() if name.startswith("network.")}
-    save_checkpoint(target, weights, {**network_note(network), **card})
+    card = {**past.note(), "trained": _training(folder, member), "scores": {"how": HOW, **scores}}
+    save_checkpoint(target, tensors, {**network_note(network), **card})
     return card
+
+
+def _training(folder: Path, member: str) -> dict[str, Any]:
+    """How a learner was trained: the settings of the league, and the learner's own decisions."""
+    with ReadLedger(folder / LEDGER) as ledger, ledger.snapshot():
+        settings, states = yaml.safe_load(ledger.settings()), ledger.states()
+    settings = {key: value for key, value in settings.items() if key not in ("logging", "backend")}
+    state = states.get(member)
+    counters = {} if state is None else {"decisions": state.decisions, "games": state.games, "updates": state.updates}
+    return {"settings": settings, **counters}
 
 
 def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, float | int]]:
@@ -76,13 +73,3 @@ def _round_figures(result: Result) -> dict[str, float | int]:
         "deals": round(result.deals, 4),
         "turns": round(result.turns, 2),
     }
-
-
-def _seconds(path: Path) -> float | None:
-    """The duration of the training by its log; ``None`` without a log or after an interruption."""
-    if not path.is_file():
-        return None
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    seconds = [float(row["seconds"]) for row in rows]
-    return round(seconds[-1]) if seconds and seconds == sorted(seconds) else None

@@ -45,7 +45,7 @@ EXPLOITED = {
 }
 MADE_BY = {
     "bench.jsonl": "dond bench OCCUPANT --against dev2 --results docs/results/bench.jsonl",
-    "expert.jsonl": "dond bench expert --against dev --results docs/results/expert.jsonl",
+    "expert.jsonl": "dond bench expert --against dev2 --results docs/results/expert.jsonl",
     **{
         f"{name}.jsonl": f"dond experiment baselines --config {config}.yaml --results docs/results/{name}.jsonl"
         for name, config in COMPARISONS.items()
@@ -90,11 +90,11 @@ NOTES = {  # further conditions of the commands
     "labels_from_networks.jsonl": "at commit a7936f69",
     "baselines.jsonl": "with `--against dev2`",
     "beliefs.jsonl": (
-        "after `dond train --config configs/expert.yaml --set training.num_train_steps=400000 "
+        "after `dond train --config configs/ppo_mixture.yaml --set training.num_train_steps=400000 "
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
     ),
-    "expert.jsonl": "and the same `--against heuristic`",
+    "expert.jsonl": "and the same `--against test2 --reason TEXT`, and `--against heuristic`",
     "exploiters.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
         "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with "

@@ -388,9 +388,11 @@ def single_block(file: str) -> Callable[[Path], str]:
                 against = (
                     f"roster {roster}" if roster in ROSTERS else ", ".join(f"`{name}`" for name in arm.arm.partners)
                 )
-                proximity = share_of_reference(arm.arm)
+                proximity, gain = share_of_reference(arm.arm), margin(arm.nashconv)
+                exploited = "" if gain == "-" else f"; {NASHCONV} {gain}"
                 lines.append(
-                    f"- {arm.name}, against {against}: {margin(arm.points)} points of ten{proximity}; {arm.training}."
+                    f"- {arm.name}, against {against}: {margin(arm.points)} points of ten{proximity}{exploited}; "
+                    f"{arm.training}."
                 )
         return "\n".join([*lines, "", f"Made by {made_by(f'{file}.jsonl')}."]) if lines else ""
 

@@ -67,8 +67,9 @@ def expert(
 ) -> Partner:
     """A trained expert: ``ppo``, the shipped one, or ``supervised``, cloned from people's dialogues.
 
-    The PPO expert was trained on the legal scenario space against the roster train and its own past selves
-    (``configs/expert.yaml``). The supervised one is made by ``dond train --algo bc`` from data that may not be shipped.
+    The PPO expert was trained on the legal scenario space against the roster train, itself and exact best responses to
+    itself (``configs/expert.yaml``). The supervised one is made by ``dond train --algo bc`` from data that may not be
+    shipped.
     Source: this project.
 
     - ``path``: the ``.json`` file of another checkpoint.

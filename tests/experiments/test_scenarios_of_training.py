@@ -32,11 +32,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIGS, STUDIES = ROOT / "configs", ROOT / "experiments" / "configs"
 KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
     "distill.yaml": DistillConfig,
-    "expert.yaml": TrainConfig,
     "hint_experiment.yaml": HintExperimentConfig,
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
     "ppo_memory.yaml": TrainConfig,
+    "ppo_mixture.yaml": TrainConfig,
     "ppo_taught.yaml": TrainConfig,
     "reinforce_config.yaml": TrainConfig,
 }

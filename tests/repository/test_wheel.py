@@ -19,14 +19,14 @@ from league.settings.layers import preset
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
-LEAGUES = [name for name in CONFIGS if name.startswith("league") or name == "pool_ppo.yaml"]
+LEAGUES = [name for name in CONFIGS if name.startswith("league") or name in ("expert.yaml", "pool_ppo.yaml")]
 FROM_PEOPLE = "league_alphastar.yaml"  # begins with people's clone, which nobody may ship
 COMMANDS = {  # of every other config
     "bc_config.yaml": "train",
-    "expert.yaml": "train",
     "ppo_config.yaml": "train",
     "ppo_fast.yaml": "train",
     "ppo_memory.yaml": "train",
+    "ppo_mixture.yaml": "train",
     "ppo_taught.yaml": "train",
     "reinforce_config.yaml": "train",
     "study.yaml": "study serve",

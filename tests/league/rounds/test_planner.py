@@ -459,7 +459,7 @@ def test_presets_hold_out_members(path):
 
 def test_learner_initialised_from_the_expert(tmp_path):
     expert = ROOT / "partners" / "experts" / "ppo.json"
-    settings = SMALL.replace("hidden: [16]", "hidden: [256, 256], sorted_items: true")
+    settings = SMALL.replace("hidden: [16]", "hidden: [128, 128], sorted_items: true")
     (tmp_path / "league.yaml").write_text(
         f"env: {{scenarios: lewis, split: train}}\nleague: {{rounds: 2, block_size: 16, evaluate: false}}\n"
         f"members: [heuristic]\nlearners: [{{name: main, {settings}, init_from: expert, kl: 0.5}}]\n"

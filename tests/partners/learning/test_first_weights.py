@@ -71,8 +71,8 @@ def test_initial_weights_from_checkpoint_expert_or_seed(tmp_path):
     network = saved(tmp_path / "mine.json")
     for given in (str(tmp_path / "mine.json"), f"checkpoint(path='{tmp_path / 'mine.json'}')"):
         assert same(first(given), network)
-    expert = first("expert", hidden=(256, 256), sorted_items=True)
-    assert expert.shape.hidden == (256, 256)
+    expert = first("expert", hidden=(128, 128), sorted_items=True)
+    assert expert.shape.hidden == (128, 128)
     assert same(first(None), PolicyNetwork(SMALL, seed=1))
 
 

@@ -177,4 +177,4 @@ def test_playing_one_game_against_the_expert_loads_no_pytorch():
 
 def test_shipped_expert_shape():
     network, _ = load_numpy_network(EXPERT)
-    assert network.shape.hidden == (256, 256)
+    assert network.shape.hidden == (128, 128)
