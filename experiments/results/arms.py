@@ -64,6 +64,7 @@ NAMES = {  # of arms, in words
     "fcp": "fictitious co-play (FCP)",
     "alphastar": "AlphaStar's league",
     "expert": "shipped expert",
+    "former_expert": "former expert",
     "expert_recipe": "PPO, half against the heuristic",
     "bayes_reply": "Bayes reply to a bank of programs",
     "best_fixed": "best member of the train roster",

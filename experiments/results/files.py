@@ -94,7 +94,10 @@ NOTES = {  # further conditions of the commands
         "--set training.history=flat --set training.head=joint --set env.partner='{kind: mixture, of: zoo}' "
         "--set training.seed=N`, and with `--set training.belief=0.1`, `--set training.critic=both`, or both"
     ),
-    "expert.jsonl": "and the same `--against test2 --reason TEXT`, and `--against heuristic`",
+    "expert.jsonl": (
+        "and the same `--against test2 --reason TEXT`, and `--against heuristic`; of former_expert with the weights of "
+        "commit cac29d8b"
+    ),
     "exploiters.jsonl": (
         "after `dond train --config configs/ppo_fast.yaml --set 'env.partner=expert(greedy=True)' "
         "--set training.num_train_steps=200000 --seed N`, and of exploiter_history with "

@@ -50,6 +50,7 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2, author_of
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")  # of test2: about 4M acts, then 24M
+SAME_ARMS = {"arms_test2": "arms_4m", "arms_24m_test2": "arms_24m"}  # files with their NashConv, of all seeds
 CEILING = "test2_references.json"
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
@@ -190,13 +191,14 @@ def held_out_block(folder: Path) -> str:
         arms = arms_in(file, folder, TEST2)
         if not arms:
             continue
-        rows = []
+        rows, on_dev2 = [], arms_in(SAME_ARMS[file], folder)
         for each in arms.values():
             columns = (Column(partners=is_part) for is_part in WRITTEN_BY.values())
             worst = statistics.mean_of(statistics.worst_tenth_scores(each.arm.scores()).tolist(), SEED_CONFIDENCE)
             estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), worst)
-            rows.append([each.name, *map(margin, estimates), each.training])
-        parts.append(pipe_table(("arm", "points of ten", *WRITTEN_BY, WORST_TENTH, "training"), rows))
+            exploited = margin(on_dev2[each.arm.name].nashconv) if each.arm.name in on_dev2 else "-"
+            rows.append([each.name, *map(margin, estimates), exploited, each.training])
+        parts.append(pipe_table(("arm", "points of ten", *WRITTEN_BY, WORST_TENTH, NASHCONV, "training"), rows))
         parts.append(_held_out_differences(file, folder))
     if not parts:
         return ""
@@ -533,7 +535,7 @@ def restricted_block(folder: Path) -> str:
     ]  # fmt: skip
     heads = ("p", "points from the set", NASHCONV, "against itself, seat_0", "seat_1", "player's gain",
              "free opponent's gain")  # fmt: skip
-    made = f"Two and three turns: {csv_link('restricted')}. Made by {made_by('restricted.jsonl')}."
+    made = f"Two to four turns: {csv_link('restricted')}. Made by {made_by('restricted.jsonl')}."
     return f"{pipe_table(heads, cells)}\n\n{made}"
 
 
