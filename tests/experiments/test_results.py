@@ -234,12 +234,13 @@ def test_held_out_points_by_who_wrote_the_partners(tmp_path):
             for seed in (1, 2, 3):
                 moved = {partner: [mean + ahead * (partner != "linear")] * 2 for partner, mean in points.items()}
                 append(tmp_path / f"{file}.jsonl", made_up_row(name, seed, moved, roster=TEST2))
+    add_arm(tmp_path / "arms_4m.jsonl", "generated_50", 0.0, 4.0)
     text = block("held_out", tmp_path)
-    (row,) = set(re.findall(rf"^\| {NAMES['generated_50']} \| (7.12.*)$", text, re.MULTILINE))
-    assert [cell.split()[0] for cell in row.split(" | ")[1:5]] == ["6.50", "9.50", "6.00", "5.50"]
+    rows = re.findall(rf"^\| {NAMES['generated_50']} \| (7.12.*)$", text, re.MULTILINE)
+    cells = [[cell.split()[0] for cell in row.split(" | ")[1:6]] for row in rows]
+    assert cells == [["6.50", "9.50", "6.00", "5.50", exploited] for exploited in ("4.00", "-")]  # 4M acts, 24M acts
     (row,) = set(re.findall(rf"^\| {NAMES['generated_50']} \| (\+0.38.*)$", text, re.MULTILINE))
     assert [cell.split()[0].strip(",") for cell in row.split(" | ")[2:5]] == ["+0.50", "+0.50", "+0.00"]
-    add_arm(tmp_path / "arms_4m.jsonl", "generated_50", 0.0, 4.0)
     front = block("headline", tmp_path)  # the README has both rosters side by side, and the differences of test2
     assert re.search(rf"^\| {NAMES['generated_50']} \| 5.27 \S+ \| 7.12 \S+ \| 4.00", front, re.MULTILINE)
     assert re.search(rf"^- {NAMES['generated_50']} .*\+0.38 ", front, re.MULTILINE)
