@@ -370,11 +370,20 @@ ORACLES = {  # by kind: arms by percent of the practice
 GENERATED = {"generated partners": {0: "pool_ppo", **{part: f"generated_{part}" for part in (25, 50, 100)}}}
 
 
-TICKS = (1e6, 4e6, 24e6)  # of the acts
+TICKS = {acts: number(acts) for acts in (1e6, 4e6, 24e6)}  # of the acts
+PROGRAMS = {24.0: "24", 256.0: "256", 4096.0: "4,096", 65536.0: "new"}  # of the numbers of generated programs
 
 
-def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
-    """Points from known families, from new ones, and NashConv, along an x axis."""
+def programs_curves(folder: Path) -> Curves:
+    """Arms with generated partners in half of their games, by how many programs these are drawn from."""
+    arms = arms_in("generated", folder)
+    names = {count: f"programs_{count:.0f}" for count in PROGRAMS} | {max(PROGRAMS): "generated_50"}
+    own = [(count, arms[name]) for count, name in names.items() if name in arms]
+    return {"half of the practice": own} if len(own) > 1 else {}
+
+
+def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
+    """Points from known families, from new ones, and NashConv, along an x axis; with ``ticks`` a logarithmic one."""
     panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
         ("points, known families", lambda each: known_and_new(each.arm)[0]),
         ("points, new families", lambda each: known_and_new(each.arm)[1]),
@@ -396,13 +405,20 @@ def curves(found: Curves, title: str, label: str, log: bool = False) -> Picture:
                               linewidth=1.4, elinewidth=1, label=name)  # fmt: skip
             open_axes(axes, head)
             axes.set_xlabel(label, color=INK, fontsize=TEXT)
-            if log:
+            if ticks is not None:
                 axes.set_xscale("log")
-                axes.set_xticks(TICKS, [number(tick) for tick in TICKS])
+                axes.set_xticks(list(ticks), list(ticks.values()))
                 axes.minorticks_off()
         if found:
             handles, labels = axes.get_legend_handles_labels()
-            figure.legend(handles, labels, loc="lower center", ncols=2 + len(found) % 2, frameon=False, fontsize=TEXT)
+            figure.legend(
+                handles,
+                labels,
+                loc="lower center",
+                ncols=2 if len(found) in (2, 4) else 3,
+                frameon=False,
+                fontsize=TEXT,
+            )
         _title(figure, title)
 
     return Picture(9.8, 3.6, values, draw)
@@ -440,10 +456,13 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "families.svg": families,
     "known_new.svg": known_new,
     "acts.svg": lambda folder: curves(
-        acts_curves(folder), "More acts: points from dev2, and exploitability", "acts of a run", log=True
+        acts_curves(folder), "More acts: points from dev2, and exploitability", "acts of a run", TICKS
     ),
     "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
+    "programs.svg": lambda folder: curves(
+        programs_curves(folder), "More generated programs: points from dev2", "programs (new: in every game)", PROGRAMS
+    ),
     "literature.svg": literature,
 }
 

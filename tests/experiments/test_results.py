@@ -23,6 +23,7 @@ from experiments.results.figures import (
     acts_curves,
     headline,
     plane_arms,
+    programs_curves,
     share_curves,
     svg,
 )
@@ -253,6 +254,16 @@ def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
     assert [(acts, each.file) for acts, each in points] == [(1e6, "arms_1m"), (24e6, "full_budget")]
     assert re.search(rf"{NAMES['league']}: 24M acts {MINUS} 1M acts \| \+0\.50 .*\| \+0\.50 \| \+0\.50 \| better",
                      block("acts", tmp_path))  # fmt: skip
+
+
+def test_arms_are_ordered_by_the_number_of_their_programs(tmp_path):
+    assert not programs_curves(tmp_path / "without results")
+    for name, ahead in (("generated_50", 0.5), ("programs_4096", 0.3), ("programs_24", 0.1)):
+        add_arm(tmp_path / "generated.jsonl", name, ahead, 4.0)
+    (points,) = programs_curves(tmp_path).values()
+    counts = [count for count, _ in points]
+    assert [arm.arm.name for _, arm in points] == ["programs_24", "programs_4096", "generated_50"]
+    assert counts[:2] == [24, 4096] and counts[2] > 4096
 
 
 def test_gains_of_labels_are_listed_above_the_bar(tmp_path):
