@@ -371,14 +371,14 @@ GENERATED = {"generated partners": {0: "pool_ppo", **{part: f"generated_{part}" 
 
 
 TICKS = {acts: number(acts) for acts in (1e6, 4e6, 24e6)}  # of the acts
-PROGRAMS = {24.0: "24", 256.0: "256", 4096.0: "4,096", 65536.0: "new"}  # of the numbers of generated programs
+PROGRAMS = {24.0: "programs_24", 256.0: "programs_256", 4096.0: "programs_4096", 65536.0: "generated_50"}
+PROGRAM_TICKS = dict(zip(PROGRAMS, ("24", "256", "4,096", "new"), strict=True))
 
 
 def programs_curves(folder: Path) -> Curves:
     """Arms with generated partners in half of their games, by how many programs these are drawn from."""
     arms = arms_in("generated", folder)
-    names = {count: f"programs_{count:.0f}" for count in PROGRAMS} | {max(PROGRAMS): "generated_50"}
-    own = [(count, arms[name]) for count, name in names.items() if name in arms]
+    own = [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]
     return {"half of the practice": own} if len(own) > 1 else {}
 
 
@@ -461,7 +461,10 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
     "programs.svg": lambda folder: curves(
-        programs_curves(folder), "More generated programs: points from dev2", "programs (new: in every game)", PROGRAMS
+        programs_curves(folder),
+        "More generated programs: points from dev2",
+        "programs (new: in every game)",
+        PROGRAM_TICKS,
     ),
     "literature.svg": literature,
 }

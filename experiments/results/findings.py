@@ -49,8 +49,8 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2, author_of
 
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
-HELD_OUT_FILES = ("arms_test2", "arms_24m_test2")  # of test2: about 4M acts, then 24M
-SAME_ARMS = {"arms_test2": "arms_4m", "arms_24m_test2": "arms_24m"}  # files with their NashConv, of all seeds
+HELD_OUT = "arms_test2"  # the file of test2 with about 4M acts
+HELD_OUT_FILES = {HELD_OUT: "arms_4m", "arms_24m_test2": "arms_24m"}  # of test2, each with that of the NashConv
 CEILING = "test2_references.json"
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
@@ -66,7 +66,7 @@ def headline_block(folder: Path) -> str:
     arms = [found for names in README_ARMS if (found := first_measured(names, folder)) is not None][:TABLE_ROWS]
     if not arms:
         return ""
-    held = arms_in(HELD_OUT_FILES[0], folder, TEST2)
+    held = arms_in(HELD_OUT, folder, TEST2)
     heads = ("policy", f"points of ten, {DEV2}", *([f"held out, {TEST2}"] if held else []), NASHCONV, "training")
     rows = []
     for each in by_points(arms):
@@ -84,7 +84,7 @@ def headline_block(folder: Path) -> str:
 
 def held_out_claims(folder: Path) -> list[str]:
     """Sentences on the claimed differences on test2: all partners, independent programs alone, and NashConv."""
-    file, part = HELD_OUT_FILES[0], next(iter(WRITTEN_BY))
+    file, part = HELD_OUT, next(iter(WRITTEN_BY))
     found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
     exploited = differences_in(main_file(folder), folder)
     lines = []
@@ -187,11 +187,11 @@ def chosen_league(folder: Path) -> list[str]:
 def held_out_block(folder: Path) -> str:
     """Points from the members of test2 by who wrote them, and differences from plain PPO, by acts of a training."""
     parts: list[str] = []
-    for file in HELD_OUT_FILES:
+    for file, own_file in HELD_OUT_FILES.items():
         arms = arms_in(file, folder, TEST2)
         if not arms:
             continue
-        rows, on_dev2 = [], arms_in(SAME_ARMS[file], folder)
+        rows, on_dev2 = [], arms_in(own_file, folder)
         for each in arms.values():
             columns = (Column(partners=is_part) for is_part in WRITTEN_BY.values())
             worst = statistics.mean_of(statistics.worst_tenth_scores(each.arm.scores()).tolist(), SEED_CONFIDENCE)
@@ -210,7 +210,7 @@ def held_out_block(folder: Path) -> str:
 
 def ceiling_sentence(folder: Path) -> str:
     """What exact best responses could earn from members of test2, by what they know, and what arms earn from them."""
-    stored, arms = stored_references(folder / CEILING), arms_in(HELD_OUT_FILES[0], folder, TEST2)
+    stored, arms = stored_references(folder / CEILING), arms_in(HELD_OUT, folder, TEST2)
     best = {
         name: float(np.mean([side.values_over(seat, PARTS_OF[HEADLINE])[1]
                              for seat, side in enumerate(each.seats) if side is not None]))
@@ -245,13 +245,14 @@ def _held_out_differences(file: str, folder: Path) -> str:
         rows.append([describe(name), points, verdict, *(part[name] for part in alone), without])
     heads = (f"compared with: {describe(over)}, {TEST2}", "points of ten", "verdict", *WRITTEN_BY)
     table = pipe_table((*heads, "points without any one partner"), rows)
-    claimed = {name: own[name] for name in (over, *CLAIMED) if name in own}
+    claimed = [name for name in CLAIMED if name in own and name != over][:MOST_CLAIMS]
     authors = sorted({author_of(partner) for partner in own[over].partners if is_independent(partner)})
-    by_author = {author: _compare_on(claimed, over, _is_by(author)) for author in authors}
+    compared_arms = {name: own[name] for name in (over, *claimed)}
+    by_author = {author: _compare_on(compared_arms, over, _is_by(author)) for author in authors}
     lines = [
         f"- {describe(name)} {MINUS} {describe(over)}: "
         + "; ".join(f"{author} {compared[name]}" for author, compared in by_author.items())
-        for name in [name for name in claimed if name != over][:MOST_CLAIMS]
+        for name in claimed
     ]
     return "\n\n".join([table, "By author of the independent programs:", "\n".join(lines)])
 
@@ -278,7 +279,7 @@ def csv_link(name: str) -> str:
 def families_block(folder: Path) -> str:
     """Points from known and new families: the arm with the most of each, and plain PPO, by roster."""
     parts, made = [], []
-    for roster, files in ((DEV2, LARGEST), (TEST2, HELD_OUT_FILES)):
+    for roster, files in ((DEV2, LARGEST), (TEST2, tuple(HELD_OUT_FILES))):
         file = next((file for file in files if arms_in(file, folder, roster)), files[0])
         arms = arms_in(file, folder, roster)
         pairs = {name: known_and_new(arm.arm) for name, arm in arms.items() if arm.arm.learned}

@@ -19,7 +19,7 @@ from league.settings.layers import preset
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
-LEAGUES = [name for name in CONFIGS if name.startswith("league") or name in ("expert.yaml", "pool_ppo.yaml")]
+LEAGUES = [name for name in CONFIGS if "\nleague:" in (ROOT / "configs" / name).read_text()]
 FROM_PEOPLE = "league_alphastar.yaml"  # begins with people's clone, which nobody may ship
 COMMANDS = {  # of every other config
     "bc_config.yaml": "train",
