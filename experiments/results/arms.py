@@ -212,6 +212,19 @@ def restrict(arm: Arm, is_part: Callable[[str], bool]) -> Arm:
     )
 
 
+def with_best_labels(arm: Arm) -> Arm | None:
+    """The arm as if its offers to each partner had had the best label for it; ``None`` if it was measured without."""
+    gains = arm.best_label_gains()
+    if gains is None:
+        return None
+    rows = []
+    for row, own in zip(arm.rows, gains, strict=True):
+        head, more = row["benchmark"]["headline"], dict(zip(arm.partners, own, strict=True))
+        cells = [{**each, "points": {head: each["points"][head] + more[each["partner"]]}} for each in row["cells"]]
+        rows.append({**row, "cells": cells})
+    return arm._replace(rows=tuple(rows))
+
+
 def is_independent(partner: str) -> bool:
     """Whether a partner is a program of one of the independent authors."""
     return len(author_of(partner)) == 1

@@ -33,13 +33,14 @@ from experiments.results.arms import (
     seeds_estimate,
     seeds_of,
     sentence,
+    with_best_labels,
 )
 from experiments.results.figures import BUDGETS, GROWN, plane_arms
 from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
 from league.bench.arms import MAIN, NASHCONV, Arm, Column
-from league.bench.differences import MINUS, SMALLEST_EFFECT
-from league.bench.figures import PARTS_OF
+from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference
+from league.bench.figures import PARTS_OF, UNKNOWN
 from league.bench.protocol import HEADLINE
 from league.bench.table import WORST_TENTH
 from league.standings.references import stored_references
@@ -84,13 +85,13 @@ def headline_block(folder: Path) -> str:
 
 def held_out_claims(folder: Path) -> list[str]:
     """Sentences on the claimed differences on test2: all partners, independent programs alone, and NashConv."""
-    file, part = HELD_OUT, next(iter(WRITTEN_BY))
+    file = HELD_OUT
     found, arms = differences_in(file, folder, TEST2), arms_in(file, folder, TEST2)
     exploited = differences_in(main_file(folder), folder)
     lines = []
     for name in [name for name in CLAIMED if name in found][:MOST_CLAIMS]:
         over = found[name].over
-        alone = compare({each: restrict(arms[each].arm, WRITTEN_BY[part]) for each in (name, over)}, over)[name]
+        alone = _compare_on({each: arms[each].arm for each in (name, over)}, over, is_independent)[name]
         seeds = seeds_of(arms[name], arms[over])
         texts = []
         for each in (found[name], alone):
@@ -99,7 +100,7 @@ def held_out_claims(folder: Path) -> list[str]:
         gain = difference_cells(exploited[name], seeds)[3] if name in exploited else "-"
         more = "" if gain == "-" else f"; {NASHCONV} {gain}"
         who = f"{describe(name)} {MINUS} {describe(over)}, {count_noun(seeds, 'seed')}"
-        lines.append(f"- {who}: {texts[0]}; {part} alone: {texts[1]}{more}.")
+        lines.append(f"- {who}: {texts[0]}; independent programs alone: {texts[1]}{more}.")
     return lines
 
 
@@ -194,8 +195,9 @@ def held_out_block(folder: Path) -> str:
         rows, on_dev2 = [], arms_in(own_file, folder)
         for each in arms.values():
             columns = (Column(partners=is_part) for is_part in WRITTEN_BY.values())
-            worst = statistics.mean_of(statistics.worst_tenth_scores(each.arm.scores()).tolist(), SEED_CONFIDENCE)
-            estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), worst)
+            worst = each.arm.worst_tenth()
+            tenth = UNKNOWN if worst is None else statistics.mean_of(worst.tolist(), SEED_CONFIDENCE)
+            estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), tenth)
             exploited = margin(on_dev2[each.arm.name].nashconv) if each.arm.name in on_dev2 else "-"
             rows.append([each.name, *map(margin, estimates), exploited, each.training])
         parts.append(pipe_table(("arm", "points of ten", *WRITTEN_BY, WORST_TENTH, NASHCONV, "training"), rows))
@@ -238,12 +240,13 @@ def _held_out_differences(file: str, folder: Path) -> str:
         return ""
     over = next(iter(found.values())).over
     own = {name: each.arm for name, each in arms_in(file, folder, TEST2).items() if name in (over, *found)}
-    alone = [_compare_on(own, over, is_part) for is_part in WRITTEN_BY.values()]
+    labelled = {name: best for name, arm in own.items() if (best := with_best_labels(arm)) is not None}
+    parts = [compare(labelled, over), *(_compare_on(own, over, is_part) for is_part in WRITTEN_BY.values())]
     rows = []
     for name, each in found.items():
         _, points, verdict, _, without, _ = difference_cells(each, 0)
-        rows.append([describe(name), points, verdict, *(part[name] for part in alone), without])
-    heads = (f"compared with: {describe(over)}, {TEST2}", "points of ten", "verdict", *WRITTEN_BY)
+        rows.append([describe(name), points, verdict, *(_brief(part.get(name)) for part in parts), without])
+    heads = (f"compared with: {describe(over)}, {TEST2}", "points of ten", "verdict", "best labels", *WRITTEN_BY)
     table = pipe_table((*heads, "points without any one partner"), rows)
     claimed = [name for name in CLAIMED if name in own and name != over][:MOST_CLAIMS]
     authors = sorted({author_of(partner) for partner in own[over].partners if is_independent(partner)})
@@ -251,17 +254,23 @@ def _held_out_differences(file: str, folder: Path) -> str:
     by_author = {author: _compare_on(compared_arms, over, _is_by(author)) for author in authors}
     lines = [
         f"- {describe(name)} {MINUS} {describe(over)}: "
-        + "; ".join(f"{author} {compared[name]}" for author, compared in by_author.items())
+        + "; ".join(f"{author} {_brief(compared[name])}" for author, compared in by_author.items())
         for name in claimed
     ]
     return "\n\n".join([table, "By author of the independent programs:", "\n".join(lines)])
 
 
-def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[str], bool]) -> dict[str, str]:
-    """By arm, its difference from the arm ``over`` on a part of the partners, with the verdict."""
-    compared = compare({name: restrict(arm, is_part) for name, arm in arms.items()}, over)
-    cells = {name: difference_cells(each, 0) for name, each in compared.items()}
-    return {name: f"{points}, {verdict.split(' (')[0]}" for name, (_, points, verdict, *_) in cells.items()}
+def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[str], bool]) -> dict[str, Difference]:
+    """By arm, its difference from the arm ``over`` on a part of the partners."""
+    return compare({name: restrict(arm, is_part) for name, arm in arms.items()}, over)
+
+
+def _brief(found: Difference | None) -> str:
+    """A difference in points with its verdict; a dash where there is none."""
+    if found is None:
+        return "-"
+    _, points, verdict, *_ = difference_cells(found, 0)
+    return f"{points}, {verdict.split(' (')[0]}"
 
 
 def _is_by(author: str) -> Callable[[str], bool]:

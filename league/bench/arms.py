@@ -108,16 +108,25 @@ class Arm(NamedTuple):
         found = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
         return np.array(found) if len(found) == len(self.rows) else None
 
-    def label_gains(self) -> Doubles | None:
-        """Points gained by seed if all offers to each partner had had its best label, ``[n]``: a mean as the headline.
+    def worst_tenth(self) -> Doubles | None:
+        """The mean points of the worst tenth of the partners by seed, ``[n]``; ``None`` with one partner."""
+        return statistics.worst_tenth_scores(self.scores()) if len(self.partners) > 1 else None
 
-        The mean over families of the mean over their members; partners that read no labels count 0. ``None`` where a
-        seed was measured without labels.
+    def best_label_gains(self) -> Doubles | None:
+        """Points gained by seed and partner if all offers to it had had its best label, ``[n, W]``, mean of both seats.
+
+        Partners that read no labels count 0. ``None`` where a seed was measured without labels.
         """
         if any("best_labels" not in row["figures"] for row in self.rows):
             return None
         found = [row["figures"]["best_labels"]["by_partner"] for row in self.rows]
-        gains = np.array([[max(0.0, *own.get(partner, (0.0,))) for partner in self.partners] for own in found])
+        return np.array([[max(0.0, *own.get(partner, (0.0,))) for partner in self.partners] for own in found])
+
+    def label_gains(self) -> Doubles | None:
+        """:meth:`best_label_gains` by seed, ``[n]``: the mean over families of the mean over their members."""
+        gains = self.best_label_gains()
+        if gains is None:
+            return None
         return statistics.headline_scores(np.repeat(gains[:, :, None], 2, axis=2), self.families)
 
     def headline(self, column: Column = MAIN["points"]) -> Estimate:

@@ -142,13 +142,10 @@ def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[Table]:
 
 def main_cells(arm: Arm) -> dict[str, Cell]:
     """The figures of an arm by heading: points, NashConv, and others."""
-    scores = arm.scores()
-    seeds = statistics.mean_of(statistics.headline_scores(scores, arm.families).tolist(), SEED_CONFIDENCE)
+    seeds = statistics.mean_of(statistics.headline_scores(arm.scores(), arm.families).tolist(), SEED_CONFIDENCE)
     inserted: dict[str, dict[str, Cell]] = {  # after each heading of the columns
         "points": {"± over seeds": number_cell(seeds.margin), NASHCONV: _over_seeds(arm.exploitability("nashconv"))},
-        "exact BR-Prox": {
-            WORST_TENTH: _over_seeds(statistics.worst_tenth_scores(scores)) if len(arm.partners) > 1 else None
-        },
+        "exact BR-Prox": {WORST_TENTH: _over_seeds(arm.worst_tenth())},
     }
     cells: dict[str, Cell] = {}
     for head, column in MAIN.items():
