@@ -143,7 +143,7 @@ def test_installed_package_plays_the_quick_league(installed, tmp_path):
     where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
     assert str(installed.parent) in where and str(ROOT) not in where
     text = run(installed / "dond", "league", "--config", "league_quick.yaml", cwd=tmp_path)
-    assert "ladder" in text and "expert" in text
+    assert "Ladder" in text and "expert" in text
     assert len(list((tmp_path / "runs").rglob("ladder.csv"))) == 1
     assert "boulware" in run(installed / "dond-marl", "catalogue", cwd=tmp_path)
     assert "deals" in run(installed / "dond", "data", "humans", cwd=tmp_path)

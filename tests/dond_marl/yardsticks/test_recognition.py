@@ -111,7 +111,7 @@ def test_posterior_equals_enumeration(seat, disagree):
                     share = sum(joint[:, kind].sum() for kind, of in enumerate(types) if of[item] == level)
                     assert found.values[0, item, level] == pytest.approx(share, abs=1e-12)
             told, most = told + 1, max(most, taken)
-    assert told > 9 and most >= 4
+    assert told >= 8 and most >= 4
 
 
 def turns_of_games(opener, answerer, scenarios):

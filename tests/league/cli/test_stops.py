@@ -278,14 +278,12 @@ def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_sam
         ["report", "--run", "RUN", "--out", "OUT/report.html"],
         ["evaluate", "--run", "RUN", "--json", "OUT/e.json"],
         ["evaluate", "--member", "tough", "--against", "nice", "--probe", "--json", "OUT/e.json"],
-        ["experiment", "compare", "CONFIG", "--output-dir", "OUT"],
     ],
     ids=lambda words: " ".join(words[:2]),
 )
 def test_a_command_stopped_at_twenty_moments_leaves_no_half_file(tmp_path, words):
-    config = settings(tmp_path, LEAGUE)
-    assert run_dond("league", "--config", config).returncode == 0
-    places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out", "CONFIG": config}
+    assert run_dond("league", "--config", settings(tmp_path, LEAGUE)).returncode == 0
+    places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out"}
     (tmp_path / "out").mkdir()
     for place, path in places.items():
         words = [word.replace(place, str(path)) for word in words]
