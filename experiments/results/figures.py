@@ -204,7 +204,7 @@ def plane(folder: Path) -> Picture:
         note = "; ".join([note, *(f"beyond the axis: {each}" for each in beyond)])
         _title(figure, "Points from strangers against exploitability; joined: not dominated", note)
 
-    return Picture(10.4, 6.6, values, draw)
+    return Picture(10.4, 8.0, values, draw)
 
 
 def plane_arms(folder: Path) -> list[Measured]:
@@ -252,7 +252,7 @@ def _place_labels(axes: Axes, spots: Sequence[tuple[float, float, str]], size: f
 
 def _around(x: float, y: float, width: float, height: float) -> Iterable[Box]:
     """Boxes of a label around its point, nearest first: right, left, above, below, and between these."""
-    for radius in (7, 14, 24, 36, 50, 66, 84):
+    for radius in (7, 14, 24, 36, 50, 66, 84, 104, 126):
         for angle in (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240):
             dx, dy = radius * math.cos(math.radians(angle)), radius * math.sin(math.radians(angle))
             start = x + dx - (0 if dx > 1 else width if dx < -1 else width / 2)
