@@ -15,7 +15,7 @@ from dond_marl.statistics import SEED_CONFIDENCE, Estimate
 from experiments.restricted import read_json_lines
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
-from league.bench.differences import MINUS, Difference, differences
+from league.bench.differences import MINUS, Difference, differences, signed_interval
 from league.bench.figures import UNKNOWN, has_train_family
 from league.bench.table import SHOWN
 from league.tables.figures import count_noun, with_margin
@@ -300,13 +300,15 @@ def difference_cells(found: Difference, seeds: int) -> list[str]:
     """A difference as cells: the arm, points, verdict, NashConv, points without any one partner, seeds."""
     changed = sum(other != found.points.verdict for _, other in found.points.without)
     verdict = found.points.verdict + (f" ({count_noun(changed, 'partner')} could change it)" if changed else "")
-    nashconv = "-" if math.isnan(found.nashconv.mean) else _ends(found.nashconv)
-    return [describe(found.name), _ends(found.points.difference), verdict, nashconv, found.range or "-", str(seeds)]
-
-
-def _ends(estimate: Estimate) -> str:
-    ends = "" if math.isnan(estimate.low) else f" [{estimate.low:+.2f}, {estimate.high:+.2f}]"
-    return f"{estimate.mean:+.2f}{ends}"
+    nashconv = "-" if math.isnan(found.nashconv.mean) else signed_interval(found.nashconv)
+    return [
+        describe(found.name),
+        signed_interval(found.points.difference),
+        verdict,
+        nashconv,
+        found.range or "-",
+        str(seeds),
+    ]
 
 
 def margin(estimate: Estimate) -> str:

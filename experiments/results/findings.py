@@ -39,7 +39,7 @@ from experiments.results.figures import BUDGETS, GROWN, plane_arms
 from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
 from league.bench.arms import MAIN, NASHCONV, Arm, Column
-from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference
+from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference, signed_interval
 from league.bench.figures import PARTS_OF, UNKNOWN
 from league.bench.protocol import HEADLINE
 from league.bench.table import WORST_TENTH
@@ -267,10 +267,7 @@ def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[str], boo
 
 def _brief(found: Difference | None) -> str:
     """A difference in points with its verdict; a dash where there is none."""
-    if found is None:
-        return "-"
-    _, points, verdict, *_ = difference_cells(found, 0)
-    return f"{points}, {verdict.split(' (')[0]}"
+    return "-" if found is None else f"{signed_interval(found.points.difference)}, {found.points.verdict}"
 
 
 def _is_by(author: str) -> Callable[[str], bool]:

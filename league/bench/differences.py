@@ -41,11 +41,11 @@ class Difference(NamedTuple):
             "equivalent": f"the 90 % interval lies within {effect}",
             "undecided": f"the 95 % interval holds 0, the 90 % interval does not lie within {effect}",
         }
-        text = f"{_interval(points.difference)} points of ten, {points.verdict} ({reason[points.verdict]})"
+        text = f"{signed_interval(points.difference)} points of ten, {points.verdict} ({reason[points.verdict]})"
         if points.without:
             changed = f"the verdict changes without {self.changes}" if self.changes else "the verdict stays"
             text += f"; without any one partner {self.range}, moved most by {self.mover}, and {changed}"
-        return text + ("" if math.isnan(self.nashconv.mean) else f"; {NASHCONV} {_interval(self.nashconv)}")
+        return text + ("" if math.isnan(self.nashconv.mean) else f"; {NASHCONV} {signed_interval(self.nashconv)}")
 
     @property
     def range(self) -> str | None:
@@ -91,7 +91,8 @@ def differences(arms: Sequence[Arm], over: str, effect: float = SMALLEST_EFFECT)
     return found
 
 
-def _interval(estimate: Estimate) -> str:
+def signed_interval(estimate: Estimate) -> str:
+    """A difference with its sign, and both ends of its interval where it has one."""
     return f"{estimate.mean:+.2f}" + (
         "" if math.isnan(estimate.low) else f" [{estimate.low:+.2f}, {estimate.high:+.2f}]"
     )

@@ -94,7 +94,7 @@ def test_posterior_equals_enumeration(seat, disagree):
     """Members that gamble, remember, or are drawn for each game; either meaning of DISAGREE; every turn of a game."""
     members, rules, rng = [seat_occupant(name) for name in CROWD], Rules(8, disagree), np.random.default_rng(seat)
     told, most = 0, 0
-    for _ in range(5):
+    for _ in range(7):
         _, said = played(seat, rules, members, rng)
         for taken in range(seat, len(said) + 1, 2):
             state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
@@ -111,7 +111,7 @@ def test_posterior_equals_enumeration(seat, disagree):
                     share = sum(joint[:, kind].sum() for kind, of in enumerate(types) if of[item] == level)
                     assert found.values[0, item, level] == pytest.approx(share, abs=1e-12)
             told, most = told + 1, max(most, taken)
-    assert told >= 8 and most >= 4
+    assert told > 9 and most >= 4
 
 
 def turns_of_games(opener, answerer, scenarios):
