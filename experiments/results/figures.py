@@ -109,7 +109,7 @@ def headline(folder: Path) -> Picture:
         right.set_xlim(0, None)
         budget = f"; about {usual / 1e6:.0f}M acts unless a row says otherwise" if usual else ""
         note = f"roster dev2{budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
-        _title(figure, "Points from strangers, and what exact best responses gain", note)
+        _title(figure, "Points from unseen partners, and what exact best responses gain", note)
 
     return Picture(8.2, height, values, draw)
 
@@ -202,7 +202,7 @@ def plane(folder: Path) -> Picture:
                               for row in shown])  # fmt: skip
         note = "blue: not dominated; grey: nothing learned; hollow: another number of acts than most arms, in brackets"
         note = "; ".join([note, *(f"beyond the axis: {each}" for each in beyond)])
-        _title(figure, "Points from strangers against exploitability; joined: not dominated", note)
+        _title(figure, "Points from unseen partners against exploitability; joined: not dominated", note)
 
     return Picture(10.4, 8.0, values, draw)
 
