@@ -375,7 +375,8 @@ def _crossed_intervals(draws: _Draws, labels: Index, fixed: bool, *confidences: 
     the families' variances say (Hesterberg 2015, *What Teachers Should Know About the Bootstrap*, section 5): with few
     seeds or families plain percentiles are too narrow.
     """
-    weights, numbers = _partner_weights(labels), np.unique(labels)
+    weights = _partner_weights(labels)
+    numbers, labels = np.unique(labels, return_inverse=True)  # without gaps, so that equal sizes share their draws
     mean, n = float(draws.value @ weights), min(map(len, draws.arms))
     parts = [
         (float((points @ weights).var(ddof=1)) / len(points), len(points) - 1)
@@ -383,7 +384,7 @@ def _crossed_intervals(draws: _Draws, labels: Index, fixed: bool, *confidences: 
         if len(points) > 1
     ]
     if not fixed and len(numbers) > 1:
-        by_family = [draws.value[labels == number].mean() for number in numbers]
+        by_family = [draws.value[labels == family].mean() for family in range(len(numbers))]
         parts.append((float(np.var(by_family, ddof=1)) / len(numbers), len(numbers) - 1))
     total = sum(variance for variance, _ in parts)
     if total <= NO_VARIANCE:
