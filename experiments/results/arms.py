@@ -28,7 +28,7 @@ NAMES = {  # of arms, in words
     **{f"oracles_{part}": f"PPO, {part} % exact oracles" for part in (5, 10, 25, 50)},
     **{f"generated_{part}": f"PPO, {part} % generated partners" for part in (25, 50)},
     "generated_100": "PPO, generated partners alone",
-    "generated_itself_25": "PPO, 38 % generated partners and 25 % self-play",
+    "generated_itself_25": "PPO, 38 % generated, 25 % self-play",
     "both": "PPO, generated partners and 10 % oracles",
     "both_25": "PPO, generated partners and 25 % oracles",
     "itself_0": "PPO on the train roster",

@@ -170,36 +170,48 @@ def plane(folder: Path) -> Picture:
     values = "; ".join(f"{each.name} {each.points.mean:.2f} {each.nashconv.mean:.2f}" for each in arms)
 
     def draw(figure: Figure) -> None:
-        left, right = figure.add_axes((0.065, 0.1, 0.6, 0.8)), figure.add_axes((0.73, 0.1, 0.255, 0.8))
+        near = figure.add_axes((0.06, 0.08, 0.56, 0.81))  # most arms lie close together, so these have the most room
+        whole, line = figure.add_axes((0.7, 0.56, 0.285, 0.33)), figure.add_axes((0.7, 0.08, 0.285, 0.33))
         usual = _usual_acts(arms)
-        left.plot([each.points.mean for each in best], [each.nashconv.mean for each in best], color=FAINT, linewidth=1)
-        for each in arms:
-            colour = COLOURS[4] if not each.arm.learned else COLOURS[0] if each in best else COLOURS[2]
-            filled = colour if _is_usual(each, usual) else PAPER
-            left.plot(each.points.mean, each.nashconv.mean, "o", color=colour, markersize=6, markerfacecolor=filled)
         shown = [row for row in restricted if row["p"] > 0 or not arms]
-        right.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
-                   "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
+        line.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
+                  "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
         learned = [each.nashconv.mean for each in arms if each.arm.learned]
         top = 1.08 * max([*learned, *(np.mean(row["nash_conv"]) for row in restricted), 1.0])
+        inside = [each for each in arms if each.nashconv.mean <= top]
         beyond = [
             f"{each.name} {each.points.mean:.2f}, {each.nashconv.mean:.2f}" for each in arms if each.nashconv.mean > top
         ]
+        least, most = min([each.points.mean for each in arms] or [4]), max([each.points.mean for each in arms] or [8])
+        close = [each for each in inside if each.points.mean > most - NEAR]
+        bottom = min([each.nashconv.mean for each in close] or [0]) - 0.25
+        unseen = "points of ten from partners not used in training"
         for axes, title, label in (
-            (left, "arms, against roster dev2", "points of ten from partners not used in training"),
-            (right, "restricted Nash responses", "points from 14 known partners"),
+            (near, f"arms within {NEAR:g} points of the first, roster dev2", unseen),
+            (whole, "all arms", unseen),
+            (line, "restricted Nash responses", "points from 14 known partners"),
         ):
             open_axes(axes, title)
             axes.set_xlabel(label, color=INK, fontsize=TEXT)
             axes.set_ylim(-0.15, top)
-        left.set_ylabel(f"{NASHCONV} (less is better)", color=INK, fontsize=TEXT)
-        least, most = min([each.points.mean for each in arms] or [4]), max([each.points.mean for each in arms] or [8])
-        left.set_xlim(least - 0.25, most + 0.55)
-        right.set_xlim(5, 7.8)
-        inside = [each for each in arms if each.nashconv.mean <= top]
-        _place_labels(left, [(each.points.mean, each.nashconv.mean, _short(each, usual)) for each in inside])
-        _place_labels(right, [(sum(row["from_set"]) / 2, np.mean(row["nash_conv"]), f"p = {row['p']:g}")
-                              for row in shown])  # fmt: skip
+        near.set_ylim(bottom, top)
+        near.set_ylabel(f"{NASHCONV} (less is better)", color=INK, fontsize=TEXT)
+        near.set_xlim(most - NEAR, most + NEAR / 4)
+        whole.set_xlim(least - 0.9, most + 0.3)
+        line.set_xlim(5, 7.8)
+        for axes, labelled in ((near, close), (whole, [each for each in inside if each not in close])):
+            axes.plot(
+                [each.points.mean for each in best], [each.nashconv.mean for each in best], color=FAINT, linewidth=1
+            )
+            for each in close if axes is near else inside:
+                colour = COLOURS[4] if not each.arm.learned else COLOURS[0] if each in best else COLOURS[2]
+                filled = colour if _is_usual(each, usual) else PAPER
+                axes.plot(each.points.mean, each.nashconv.mean, "o", color=colour, markersize=6 if axes is near else 4,
+                          markerfacecolor=filled)  # fmt: skip
+            spots = [(each.points.mean, each.nashconv.mean, _short(each, usual)) for each in labelled]
+            _place_labels(axes, spots, [(each.points.mean, each.nashconv.mean) for each in inside])
+        _place_labels(line, [(sum(row["from_set"]) / 2, np.mean(row["nash_conv"]), f"p = {row['p']:g}")
+                             for row in shown])  # fmt: skip
         note = "blue: not dominated; grey: nothing learned; hollow: another number of acts than most arms, in brackets"
         note = "; ".join([note, *(f"beyond the axis: {each}" for each in beyond)])
         _title(figure, "Points from unseen partners against exploitability; joined: not dominated", note)
@@ -218,6 +230,7 @@ def plane_arms(folder: Path) -> list[Measured]:
     return sorted(found.values(), key=lambda each: -each.points.mean)
 
 
+NEAR = 0.55  # points below the first arm that the large panel of the plane shows
 PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
 
 
@@ -229,17 +242,25 @@ def _short(each: Measured, usual: float) -> str:
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in typographic points
 
 
-def _place_labels(axes: Axes, spots: Sequence[tuple[float, float, str]], size: float = 7.2) -> None:
-    """Label points so that no label covers another or a point: the first free place around each, nearest first."""
+def _place_labels(
+    axes: Axes,
+    spots: Sequence[tuple[float, float, str]],
+    others: Sequence[tuple[float, float]] = (),
+    size: float = 7.2,
+) -> None:
+    """Label points so that no label covers another or a point: the first free place around each, nearest first.
+
+    ``others``: points that no label may cover either.
+    """
     scale = 72 / axes.figure.dpi
     places = axes.transData.transform(np.reshape([spot[:2] for spot in spots], (-1, 2))) * scale
     (left, bottom), (right, top) = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
-    taken: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in places.tolist()]
+    right = min(right + 30, axes.figure.bbox.width * scale - 4)
+    points = axes.transData.transform(np.reshape([*(spot[:2] for spot in spots), *others], (-1, 2))) * scale
+    taken: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in points.tolist()]
     for (x, y), (across, up, text) in zip(places.tolist(), spots, strict=True):
         boxes = list(_around(x, y, 0.53 * size * len(text), 1.15 * size))
-        inside = [
-            box for box in boxes if left <= box[0] and box[2] <= right + 30 and bottom <= box[1] and box[3] <= top
-        ]
+        inside = [box for box in boxes if left <= box[0] and box[2] <= right and bottom <= box[1] and box[3] <= top]
         box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), boxes[0])
         taken.append(box)
         far = math.hypot(min(abs(box[0] - x), abs(box[2] - x)), (box[1] + box[3]) / 2 - y) > 14
@@ -334,14 +355,16 @@ Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on 
 BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
 GROWN = {  # arms with several budgets, and their names in older files
     "pool_ppo": "pool_ppo_whole", "league": "league_whole", "itself_25": "itself_25", "both": "both",
-    "league_itself_20_oracles_10": "league_itself_20_oracles_10", "generated_50": "generated_50",
+    "league_itself_20_oracles_10": "league_itself_20_oracles_10",
+    **{arm: arm for arm in ("generated_25", "generated_50", "generated_100")},
 }  # fmt: skip
+GROWN_GENERATED = ("pool_ppo", "generated_25", "generated_50", "generated_100")
 
 
-def acts_curves(folder: Path) -> Curves:
-    """Arms that were trained with several numbers of acts, by acts."""
+def acts_curves(folder: Path, arms: Iterable[str]) -> Curves:
+    """Arms of :data:`GROWN` that were trained with several numbers of acts, by acts."""
     found: dict[str, list[tuple[float, Measured]]] = {}
-    for arm, older in GROWN.items():
+    for arm, older in ((arm, GROWN[arm]) for arm in arms):
         own = [each for files in BUDGETS if (each := first_measured((arm, older), folder, files)) is not None]
         if len(own) > 1:
             found[describe(arm)] = [(each.acts, each) for each in own]
@@ -456,7 +479,16 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "families.svg": families,
     "known_new.svg": known_new,
     "acts.svg": lambda folder: curves(
-        acts_curves(folder), "More acts: points from dev2, and exploitability", "acts of a run", TICKS
+        acts_curves(folder, (arm for arm in GROWN if not arm.startswith("generated_"))),
+        "More acts: points from dev2, and exploitability",
+        "acts of a run",
+        TICKS,
+    ),
+    "acts_generated.svg": lambda folder: curves(
+        acts_curves(folder, GROWN_GENERATED),
+        "More acts with generated partners: points from dev2, and exploitability",
+        "acts of a run",
+        TICKS,
     ),
     "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
