@@ -361,7 +361,7 @@ GROWN = {  # arms with several budgets, and their names in older files
 GROWN_GENERATED = ("pool_ppo", "generated_25", "generated_50", "generated_100")
 
 
-def acts_curves(folder: Path, arms: Iterable[str]) -> Curves:
+def acts_curves(folder: Path, arms: Iterable[str] = tuple(GROWN)) -> Curves:
     """Arms of :data:`GROWN` that were trained with several numbers of acts, by acts."""
     found: dict[str, list[tuple[float, Measured]]] = {}
     for arm, older in ((arm, GROWN[arm]) for arm in arms):
