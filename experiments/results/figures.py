@@ -353,12 +353,12 @@ def known_new(folder: Path) -> Picture:
 Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on the x axis, and an arm
 
 BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
+GENERATED_ARMS = ("generated_25", "generated_50", "generated_100")
 GROWN = {  # arms with several budgets, and their names in older files
     "pool_ppo": "pool_ppo_whole", "league": "league_whole", "itself_25": "itself_25", "both": "both",
     "league_itself_20_oracles_10": "league_itself_20_oracles_10",
-    **{arm: arm for arm in ("generated_25", "generated_50", "generated_100")},
+    **{arm: arm for arm in GENERATED_ARMS},
 }  # fmt: skip
-GROWN_GENERATED = ("pool_ppo", "generated_25", "generated_50", "generated_100")
 
 
 def acts_curves(folder: Path, arms: Iterable[str] = tuple(GROWN)) -> Curves:
@@ -479,13 +479,13 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "families.svg": families,
     "known_new.svg": known_new,
     "acts.svg": lambda folder: curves(
-        acts_curves(folder, (arm for arm in GROWN if not arm.startswith("generated_"))),
+        acts_curves(folder, (arm for arm in GROWN if arm not in GENERATED_ARMS)),
         "More acts: points from dev2, and exploitability",
         "acts of a run",
         TICKS,
     ),
     "acts_generated.svg": lambda folder: curves(
-        acts_curves(folder, GROWN_GENERATED),
+        acts_curves(folder, ("pool_ppo", *GENERATED_ARMS)),
         "More acts with generated partners: points from dev2, and exploitability",
         "acts of a run",
         TICKS,
