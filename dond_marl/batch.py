@@ -25,11 +25,14 @@ from dond_marl.seats import (
     Rows,
     Texts,
     Turns,
+    are_offers,
     constant,
     no_hints,
     no_noise,
 )
 
+# Comparing an array with an enumeration's member takes six times as long: NumPy converts the whole array.
+_AGREE, _DISAGREE, _END = int(Act.AGREE), int(Act.DISAGREE), int(Act.END)
 OnIllegal = Literal["raise", "forfeit"]
 
 
@@ -145,7 +148,7 @@ class GameBatch:
         """
         act, oA = check_decisions(decisions, self.open)
         messages = self._legal_messages(decisions)
-        offers = act <= Act.INSIST
+        offers = are_offers(act)
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
         turn, seat, live = self.turns_taken, self.seat, self.live
@@ -220,7 +223,7 @@ class GameBatch:
         """Mask of the rows that break a rule, ``None`` for none. Raises :class:`IllegalAct` under ``"raise"``."""
         beyond = (oA.view(np.uint8) > self._counts.view(np.uint8)).any(axis=0)  # a negative reads as a large one
         beyond &= offers
-        unoffered = (act == Act.AGREE) & (self._last_act > Act.INSIST)
+        unoffered = (act == _AGREE) & ~are_offers(self._last_act)
         illegal: Bools = beyond | unoffered
         if not illegal.any():
             return None
@@ -246,7 +249,7 @@ class GameBatch:
         elif self.rules.disagree == "ends":
             done = ~offers
         else:
-            done = (act == Act.AGREE) | (act == Act.END)
+            done = (act == _AGREE) | (act == _END)
         if illegal is not None:
             done |= illegal
         ended = np.flatnonzero(done)
@@ -272,12 +275,12 @@ class GameBatch:
         else:
             first, second = (claims.take(ended, axis=1) for claims in self._claims)
             has_first, has_second = (claimed[ended] for claimed in self._claimed)
-            agreed = closing == Act.AGREE
-            ending[closing == Act.END] = Ending.END
+            agreed = closing == _AGREE
+            ending[closing == _END] = Ending.END
         selected = ((first + second) == counts).all(axis=0) & has_first & has_second
         ending[agreed] = Ending.AGREE
         if self.rules.disagree == "ends":
-            refused = closing == Act.DISAGREE
+            refused = closing == _DISAGREE
             ending[refused] = Ending.DISAGREE
             selected &= ~refused
         deal = agreed | selected
@@ -306,9 +309,9 @@ class GameBatch:
         act, oA = self._acts[turn, columns], self._offers[turn].take(columns, axis=1)
         claims = [claims.take(ended, axis=1) for claims in self._claims]
         own, agreed = claims[seat], self._counts.take(ended, axis=1) - claims[1 - seat]
-        offers = act <= Act.INSIST
-        share = np.where(offers, oA, np.where(act == Act.AGREE, agreed, own))
-        return share, offers | (act == Act.AGREE) | ((act == Act.END) & self._claimed[seat][ended])
+        offers = are_offers(act)
+        share = np.where(offers, oA, np.where(act == _AGREE, agreed, own))
+        return share, offers | (act == _AGREE) | ((act == _END) & self._claimed[seat][ended])
 
 
 def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dond_marl.game import Act, Rules
 from dond_marl.randomness import NOISE_WIDTH
 
+_INSIST = int(Act.INSIST)
 HINT_WIDTH = 10  # act one-hot 5, oA divided by the caps 3, confidence 1, available 1
 
 Int8s = NDArray[np.int8]
@@ -253,18 +254,28 @@ def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
     )
 
 
+def are_offers(act: NDArray[np.integer]) -> Bools:
+    """Whether each of the acts puts an offer on the table.
+
+    ``act <= Act.INSIST`` takes six times as long: NumPy converts the whole array to a member's type.
+    """
+    return act <= _INSIST
+
+
 def is_legal(turns: Turns, act_type: NDArray[np.integer], oA: NDArray[np.integer]) -> Bools:
     """Whether each ``act_type[B]`` with ``oA[B, 3]`` is legal, ``[B]``; ``oA`` counts only for PROPOSE and INSIST."""
     valid = (act_type >= 0) & (act_type <= Act.END)
     open_ = turns.act_mask[np.arange(turns.size), np.where(valid, act_type, Act.END)]
     within = ((oA >= 0) & (oA <= turns.caps)).all(axis=1)
-    return valid & open_ & (within | (act_type > Act.INSIST))
+    return valid & open_ & (within | ~are_offers(act_type))
 
 
 def worth(utilities: Int8s, items: Int8s) -> NDArray[np.int16]:
     """The points that ``items[..., 3]`` are worth under ``utilities[..., 3]``, without overflow."""
     product = utilities * items  # at most 100 each: fits int8
-    total: NDArray[np.int16] = product.sum(axis=-1, dtype=np.int16)
+    # A sum over the last axis, of three, takes four times as long.
+    total: NDArray[np.int16] = np.add(product[..., 0], product[..., 1], dtype=np.int16)
+    total += product[..., 2]
     return total
 
 
@@ -301,7 +312,7 @@ def turns_after(
     taken, size = acts.shape
     last = acts[-1] if taken else constant(NO_ACT_YET, np.int8, size)
     mask = np.ones((size, len(Act)), dtype=bool)
-    mask[:, Act.AGREE] = last <= Act.INSIST
+    mask[:, Act.AGREE] = are_offers(last)
     return Turns(
         rules=rules,
         prior=prior,

@@ -27,8 +27,8 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "practice"),
-    *("score", "vector"),
+    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("practice", "score", "vector"),
 )
 
 

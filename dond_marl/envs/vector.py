@@ -34,7 +34,7 @@ from dond_marl.errors import InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
-from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, constant, decide, no_hints
+from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, are_offers, constant, decide, no_hints
 from dond_marl.seats import no_noise as without_noise
 from dond_marl.splits import action_index, grid, grid_size
 
@@ -269,7 +269,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         act = np.asarray(decisions.act_type)
         seen["last_partner_act"][rows] = act
         seen["turns_remaining"][rows] -= 1
-        offers = act <= Act.INSIST
+        offers = are_offers(act)
         offered = rows[offers]
         seen["last_partner_offer_for_me"][offered] = seen["counts"][offered] - np.asarray(decisions.oA)[offers]
         return cohort.rows[columns], columns
@@ -293,7 +293,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
     def _infos(self) -> dict[str, Any]:
         agree = 2 * grid_size(self._max_count) if self._actions == "discrete" else int(Act.AGREE)
-        self._mask[:, agree] = self._seen["last_partner_act"] <= Act.INSIST
+        self._mask[:, agree] = are_offers(self._seen["last_partner_act"])
         infos = {"action_mask": self._mask.copy(), "seat": self._seat.copy(), "skipped_games": self._skipped.copy()}
         return infos | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in infos}
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Act
 from dond_marl.occupants import Spec
-from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, constant
+from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, are_offers, constant
 from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
 from partners.parameters import Range, Rationality, Share, check_number, check_order
 from partners.scripted.base import MemorylessPartner, RandomPartner, Wrapper
@@ -58,7 +58,7 @@ class Random(RandomPartner):
         may = np.cumsum(turns.act_mask.T, axis=0)  # [5, B] legal acts up to each
         chosen = (turns.noise[:, 0] * may[-1]).astype(np.int64)
         act_type = (may <= chosen).sum(axis=0)
-        offers = act_type <= Act.INSIST
+        offers = are_offers(act_type)
         chance = np.where(offers, 1 / (turns.counts + 1.0).prod(axis=1), 1.0) / may[-1]
         return Decisions(
             act_type.astype(np.int8),

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.occupants import OccupantNameError, Spec, parse_spec, spec_name
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Rows, Traits, Turns, decide, worth
-from partners.scripted.menu import Menu, menu, splits_at
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns, are_offers, decide, worth
+from partners.scripted.menu import Menu, first_best, menu, splits_at
 from partners.scripted.offers import (
-    answer,
+    Claims,
+    Points,
     has_offer,
     own_claims,
     own_turn,
@@ -71,6 +72,7 @@ _NEXT, _CONSTANT, _PATH, _COMBINED = range(4)  # rules of acceptance
 _FIRST, _PREVIOUS, _MEAN = range(3)  # what a concession is measured from
 _TRUE, _ROUNDED, _COUNTED, _BIASED = range(4)  # perceptions of the own values
 NEVER_INSISTS = 99
+_INSIST = np.int8(Act.INSIST)
 
 DIALS = (
     # Demands: shares of the perceived whole.
@@ -127,6 +129,16 @@ DIALS = (
     Dial("slip", "mistakes", _sometimes(0.2, 0.02, 0.15), 0.0, "Selten 1975 (trembles)"),
     Dial("jitter", "mistakes", _sometimes(0.3, 0.02, 0.15), 0.0, "McKelvey, Palfrey 1995"),
 )
+_VALUES = np.arange(MAX_VALUE + 1)
+_PERCEIVED = np.array(  # what each value seems to be, by perception
+    [
+        _VALUES,
+        np.select([_VALUES >= 4, _VALUES > 0], [6, 2]),
+        np.ones_like(_VALUES),
+        np.minimum(_VALUES * 2, MAX_VALUE),
+    ],
+    np.int8,
+)
 _STEPS = np.arange(1, len(DIALS) + 1, dtype=np.uint32) * np.uint32(0x9E3779B9)  # one a dial, as in SplitMix
 GROUPS = tuple(dict.fromkeys(dial.group for dial in DIALS))
 Dials = dict[str, Doubles]
@@ -153,7 +165,7 @@ def dials_of(programs: NDArray[np.uint64], without: str = "") -> Dials:
     level = _mix_32(_mix_64(programs).astype(np.uint32) + _STEPS[:, None])  # [D, B]
     level >>= np.uint32(32 - LEVELS.bit_length() + 1)
     level += _ROWS
-    values = _LEVELS.take(level)
+    values = _LEVELS.take(level, mode="clip")  # which is faster than checking that they are all inside
     dials = {dial.name: value for dial, value in zip(DIALS, values, strict=True)}
     dials |= {dial.name: np.full(programs.shape, dial.neutral) for dial in DIALS if dial.group == without}
     dials["end"] = np.minimum(dials["end"], dials["start"])
@@ -268,7 +280,8 @@ def _read_spec(spec: Spec | None) -> Generated | None:
 
 def _mix_32(numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """The finaliser of MurmurHash3 for 32 bits (Appleby 2011), whose arithmetic wraps at 2**32."""
-    numbers = (numbers ^ (numbers >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    numbers = numbers ^ (numbers >> np.uint32(16))
+    numbers *= np.uint32(0x85EBCA6B)
     numbers ^= numbers >> np.uint32(13)
     numbers *= np.uint32(0xC2B2AE35)
     numbers ^= numbers >> np.uint32(16)
@@ -366,36 +379,30 @@ class Generated:
     def act(self, turns: Turns) -> Decisions:
         dials = self._dials(turns)
         seen = turns._replace(my_utilities=_perceived_values(turns, dials))
-        whole = np.maximum(pool_worth(seen), 1)
-        past = worth_left(seen, partner_claims(seen)) / whole  # [H, B] shares offered, negative without an offer
+        theirs, wholes = partner_claims(seen), pool_worth(seen)
+        past = worth_left(seen, theirs) / np.maximum(wholes, 1)  # [H, B] shares offered, negative without an offer
+        model = _model(seen, dials, theirs)
         aspiration = _aspiration(seen, dials, past)
         splits = menu(seen)
-        claim = _claim(seen, dials, splits, aspiration)
-        share = worth(seen.my_utilities, claim) / whole
-        accept = _accepts(seen, dials, past, aspiration, share)
-        emphasis = np.where(_repeats(seen, claim) >= dials["emphasis"], np.int8(Act.INSIST), np.int8(Act.PROPOSE))
+        claim = _claim(seen, dials, splits, wholes, model, aspiration)
+        share = worth(seen.my_utilities, claim) / np.maximum(wholes, 1)
+        accept = _accepts(seen, dials, past, model, aspiration, share)
         leaves = _leaves(seen, dials, past)
-        if dials["slip"].any():
-            slips = turns.noise[:, 0] < dials["slip"]
-            number = splits.fits.sum(axis=0)
-            random = splits_at(splits, (turns.noise[:, 1] * number).astype(np.int64))
-            claim = np.where(slips[:, None], random, claim)
-            accept, leaves = accept & ~slips, leaves & ~slips
-        decisions = answer(turns, accept & ~leaves, claim, emphasis)
-        return decide(
-            np.where(leaves, np.int8(Act.END), decisions.act_type), np.where(leaves[:, None], np.int8(0), decisions.oA)
-        )
+        act = np.where(_repeats(seen, claim) >= dials["emphasis"], _INSIST, np.int8(Act.PROPOSE))
+        slips = np.flatnonzero(turns.noise[:, 0] < dials["slip"])  # none where there is no noise
+        place = (turns.noise[slips, 1] * splits.fits[:, slips].sum(axis=0)).astype(np.int64)
+        claim[slips] = splits.items[:, place, slips].T
+        accept[slips] = leaves[slips] = False
+        act = np.where(leaves, np.int8(Act.END), np.where(accept, np.int8(Act.AGREE), act))
+        return decide(act, (claim.T * are_offers(act)).T)
 
 
 def _perceived_values(turns: Turns, dials: Dials) -> Int8s:
     """The values that the program goes by, ``[B, 3]``: true, rounded to two levels, 1 for each item, or one doubled."""
-    values, kind = turns.my_utilities, dials["perception"][:, None]
-    rounded = np.where(values >= 4, 6, np.where(values > 0, 2, 0))
-    biased = np.where(
-        np.arange(3) == dials["biased"][:, None], np.minimum(values.astype(np.int16) * 2, MAX_VALUE), values
-    )
-    choices = [kind == _ROUNDED, kind == _COUNTED, kind == _BIASED]
-    return np.select(choices, [rounded, np.ones_like(values), biased], values).astype(np.int8)
+    types = np.arange(3)[:, None]
+    true = (dials["perception"] == _BIASED) & (dials["biased"] != types)  # two of three types are seen as they are
+    kind = np.where(true, _TRUE, dials["perception"]).astype(np.int16)
+    return _PERCEIVED.take(kind * (MAX_VALUE + 1) + turns.my_utilities.T).T
 
 
 def _aspiration(turns: Turns, dials: Dials, past: Doubles) -> Doubles:
@@ -412,7 +419,7 @@ def _aspiration(turns: Turns, dials: Dials, past: Doubles) -> Doubles:
     given, latest, before = _concessions(past, dials["reference"])
     share = share - dials["reciprocity"] * given
     share = share + dials["firmness"] * (dials["start"] - share) * ((before >= 0) & (latest <= before))
-    share = share - dials["yielding"] * (turns.last_partner_act == Act.INSIST)
+    share = share - dials["yielding"] * (turns.last_partner_act == _INSIST)
     shaken = (turns.noise[:, 2] * 2 - 1) * dials["jitter"]
     share = share + np.where(dials["jitter"] > 0, shaken, 0.0)  # a deterministic program has no noise
     aspiration: Doubles = np.clip(share, 0.0, 1.0)
@@ -424,95 +431,86 @@ def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, D
 
     Shares of the whole, ``[B]``; an offer that was not made is -1.
     """
-    size = past.shape[-1]
-    first, before, latest = np.full(size, -1.0), np.full(size, -1.0), np.full(size, -1.0)
-    total, number = np.zeros(size), np.zeros(size)
-    for share in past:
-        made = share >= 0
-        first = np.where(made & (first < 0), share, first)
-        before, latest = np.where(made, latest, before), np.where(made, share, latest)
-        total, number = total + np.where(made, share, 0.0), number + made
-    mean = total / np.maximum(number, 1)
-    since = np.select([reference == _FIRST, reference == _PREVIOUS], [first, before], mean)
+    made = past >= 0
+    first = before = latest = np.full(past.shape[-1], -1.0)
+    for share, is_made in zip(past, made, strict=True):
+        before, latest = np.where(is_made, latest, before), np.where(is_made, share, latest)
+    for share, is_made in zip(past[::-1], made[::-1], strict=True):
+        first = np.where(is_made, share, first)
+    mean = np.maximum(past, 0).sum(axis=0) / np.maximum(made.sum(axis=0, dtype=np.int16), 1)
+    since = np.where(reference == _FIRST, first, np.where(reference == _PREVIOUS, before, mean))
     given = np.where((before >= 0) & (since >= 0), latest - since, 0.0)
     return np.maximum(given, 0.0), latest, before
 
 
-def _claim(turns: Turns, dials: Dials, splits: Menu, aspiration: Doubles) -> Int8s:
+def _claim(turns: Turns, dials: Dials, splits: Menu, wholes: Points, model: Doubles, aspiration: Doubles) -> Int8s:
     """The favourite of the splits that are about as good as the aspiration, ``[B, 3]``; of equals the cheapest."""
-    wholes, points = pool_worth(turns), splits.points
-    enough = points_needed(aspiration, wholes)
+    points, enough = splits.points, points_needed(aspiration, wholes)
     reaches = splits.fits & (points >= enough)
-    least = np.where(reaches, points, wholes).min(axis=0)
+    least = np.minimum((points + _beyond(~reaches, _POINTS)).min(axis=0), wholes)
     most = np.maximum(least, enough + (dials["slack"] * wholes).astype(np.int32))
-    good = reaches & (points <= most)
-    score, choices = np.empty_like(points), dials["choice"].astype(np.int8)
-    for choice in range(len(_CHOICES)):
-        rows = np.flatnonzero(choices == choice)
-        if rows.size:
-            score[:, rows] = _scores(turns, dials, splits, rows, choice)
+    score = _scores(turns, dials["choice"], splits, wholes, model)
     score *= _POINTS
     score -= points
-    score[~good] = np.iinfo(np.int32).min
-    return splits_at(splits, score.argmax(axis=0))
+    score -= _beyond(~reaches | (points > most), 1 << 30)
+    return splits_at(splits, first_best(score))
 
 
-def _scores(turns: Turns, dials: Dials, splits: Menu, rows: Rows, choice: int) -> NDArray[np.int32]:
-    """How much each split is preferred by one rule of choice in the games ``rows``, ``[N, R]``, less than 2**20."""
-    score: NDArray[np.int32]
-    if choice in (_WORST, _BEST):
-        points = splits.points[:, rows]
-        score = points if choice == _BEST else -points
-        return score
-    items, counts = splits.items[:, :, rows], turns.counts[rows].T
-    if choice == _FEWEST:
-        score = -(items[0] + items[1] + items[2]).astype(np.int32)
-        return score
-    if choice == _WHOLE_TYPES:
-        score = -((items > 0) & (items < counts[:, None])).sum(axis=0, dtype=np.int32)
-        return score
-    model = (_model(turns, dials, rows) * _SHARE).astype(np.int32)
-    if choice == _NEAREST:
-        items = np.abs(items - turns.last_partner_offer_for_me[rows].T[:, None])
-    score = -(items[0] * model[0] + items[1] * model[1] + items[2] * model[2])  # by the value to the other seat
-    if choice == _FAIREST:
-        own = splits.points[:, rows] * _SHARE // np.maximum(pool_worth(turns)[rows], 1)
-        score = np.minimum(own, _SHARE + score)
+def _beyond(where: Bools, number: int) -> NDArray[np.int32]:
+    """The ``number`` in ``where[N, B]`` and 0 elsewhere; ``np.where`` is several times as slow on irregular masks."""
+    return where * np.int32(number)
+
+
+def _scores(turns: Turns, choice: Doubles, splits: Menu, wholes: Points, model: Doubles) -> NDArray[np.int32]:
+    """How much each split is preferred by each game's rule of ``choice[B]``, ``[N, B]``, less than 2**19.
+
+    Most rules are a weight for each item that is kept, or, for the split nearest to the other seat's latest offer, for
+    each item between the two.
+    """
+    values = turns.my_utilities.T
+    weights = -(model * _SHARE).astype(np.int32)  # [3, B] by the value to the other seat
+    weights = np.where(choice == _BEST, values, np.where(choice == _WORST, -values, weights))
+    weights[:, choice == _FEWEST] = -1
+    distance = splits.items - np.where(choice == _NEAREST, turns.last_partner_offer_for_me.T, np.int8(0))[:, None]
+    np.abs(distance, out=distance)
+    score: NDArray[np.int32] = np.einsum("inb,ib->nb", distance, weights)
+    rows = np.flatnonzero(choice == _FAIREST)
+    if rows.size:
+        # A quotient of two numbers this small is never rounded up to the next whole number.
+        own = (splits.points.take(rows, axis=1) * float(_SHARE) / np.maximum(wholes[rows], 1)).astype(np.int32)
+        score[:, rows] = np.minimum(own, _SHARE + score.take(rows, axis=1))
+    rows = np.flatnonzero(choice == _WHOLE_TYPES)
+    if rows.size:
+        items = splits.items.take(rows, axis=2)
+        divided = ((items > 0) & (items < turns.counts[rows].T[:, None])).view(np.int8)
+        score[:, rows] = -(divided[0] + divided[1] + divided[2])
     return score
 
 
-def _model(turns: Turns, dials: Dials, rows: Rows) -> Doubles:
-    """What one item of each type is worth to the other seat by the program's model, ``[3, R]`` shares of its whole."""
-    counts, own, kind = turns.counts[rows].T, turns.my_utilities[rows].T, dials["model"][rows]
+def _model(turns: Turns, dials: Dials, claims: Claims) -> Doubles:
+    """What one item of each type is worth to the other seat by the program's model, ``[3, B]`` shares of its whole."""
+    counts, own, kind = turns.counts.T, turns.my_utilities.T, dials["model"]
     weights = np.where(kind == _MIRROR, own, own.max(axis=0) - own) + 0.01
     weights = np.where(kind == _EVEN, 1 / np.maximum(counts, 1), weights)
-    counting = np.flatnonzero(kind == _COUNT)
-    if counting.size:
-        claims = partner_claims(turns)
-        claimed = (claims.oA[:, :, rows[counting]] * claims.made[:, None, rows[counting]]).sum(axis=0, dtype=np.int64)
-        weights[:, counting] = 1 + dials["learning"][rows[counting]] * claimed / np.maximum(counts[:, counting], 1)
+    claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int16)
+    weights = np.where(kind == _COUNT, 1 + dials["learning"] * claimed / np.maximum(counts, 1), weights)
     whole = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
     shares: Doubles = weights / np.maximum(whole, 0.01)
     return shares
 
 
-def _accepts(turns: Turns, dials: Dials, past: Doubles, aspiration: Doubles, claimed: Doubles) -> Bools:
+def _accepts(turns: Turns, dials: Dials, past: Doubles, model: Doubles, aspiration: Doubles, claimed: Doubles) -> Bools:
     """Whether the offer on the table is good enough, ``[B]``; ``claimed[B]``: the share of the claim instead."""
     offered = past[-1] if len(past) else np.full(turns.size, -1.0)
     best = past[:-1].max(axis=0, initial=-1.0) if len(past) else offered
     late = progress(turns) >= 0.5
     combined = np.where(late & (best >= 0), np.minimum(aspiration, best), aspiration)
     rule = dials["acceptance"]
-    enough = np.select(
-        [rule == _CONSTANT, rule == _PATH, rule == _COMBINED], [dials["level"], aspiration, combined], claimed
-    )
-    envious = np.flatnonzero(dials["envy"] > 0)
-    if envious.size and len(past):
-        remaining = (turns.counts - turns.last_partner_offer_for_me)[envious].T
-        other = (remaining * _model(turns, dials, envious)).sum(axis=0)
-        offered = offered.copy()
-        offered[envious] -= dials["envy"][envious] * np.maximum(other - offered[envious], 0)
-    enough = enough - dials["ease"] - dials["pressed"] * (turns.last_partner_act == Act.INSIST)
+    enough = np.where(rule == _COMBINED, combined, np.where(rule == _PATH, aspiration, claimed))
+    enough = np.where(rule == _CONSTANT, dials["level"], enough)
+    other = ((turns.counts - turns.last_partner_offer_for_me).T * model).sum(axis=0)
+    offered = offered - dials["envy"] * np.maximum(other - offered, 0)
+    enough = enough - dials["ease"] - dials["pressed"] * (turns.last_partner_act == _INSIST)
     if turns.turns_taken >= turns.rules.max_turns - 2:  # its last answer
         enough = enough * dials["reserve"]
     accepts: Bools = has_offer(turns) & (offered >= enough - TOLERANCE)

@@ -60,9 +60,10 @@ def menu(turns: Turns) -> Menu:
 
 
 def _menu(items: Int8s, number: NDArray[np.int64], utilities: Int8s) -> Menu:
-    fits: Bools = np.arange(items.shape[1])[:, None] < number
-    values = utilities.T.astype(np.int16)
-    points = items[0] * values[0] + items[1] * values[1] + items[2] * values[2]
+    fits: Bools = np.arange(items.shape[1], dtype=np.int16)[:, None] < number.astype(np.int16)
+    first, second, third = items * utilities.T[:, None]  # at most 100 each: fits int8
+    points = np.add(first, second, dtype=np.int16)
+    points += third
     return Menu(items, fits, points.astype(np.int32))
 
 
@@ -122,13 +123,25 @@ def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]
 def favourite(splits: Menu, score: NDArray[np.int64]) -> tuple[Int8s, NDArray[np.int64]]:
     """The split of the highest ``score[N, B]``, the first of equals, ``[B, 3]``, and its score ``[B]``."""
     score = np.where(splits.fits, score, NEVER)
-    best = score.argmax(axis=0)
+    best = first_best(score)
     return splits_at(splits, best), score[best, np.arange(len(best))]
+
+
+def first_best(score: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+    """The place of the highest of each column of ``score[N, B]``, the first of equals, ``[B]``.
+
+    As ``score.argmax(axis=0)``, several times as fast: NumPy transposes for that.
+    """
+    countdown = np.arange(len(score), 0, -1, dtype=np.min_scalar_type(-len(score)))[:, None]
+    is_best = (score == score.max(axis=0)).view(np.int8)
+    best: NDArray[np.int64] = len(score) - (countdown * is_best).max(axis=0).astype(np.int64)
+    return best
 
 
 def splits_at(splits: Menu, place: NDArray[np.int64]) -> Int8s:
     """Split number ``place[B]`` of each game, ``[B, 3]``."""
-    return splits.items[:, place, np.arange(len(place))].T
+    size = len(place)
+    return splits.items.reshape(3, -1).take(place * size + np.arange(size), axis=1).T
 
 
 def probabilities_by_number(splits: Menu, chances: Doubles, max_count: int) -> Doubles:

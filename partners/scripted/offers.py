@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT, Act
-from dond_marl.seats import Bools, Decisions, Int8s, Turns, decide, worth
+from dond_marl.seats import Bools, Decisions, Int8s, Turns, are_offers, decide, worth
 
 Points = NDArray[np.int32]  # [B] or [G, B]
 Numbers = NDArray[np.uint32]  # splits, one number each, see _parts
@@ -44,7 +44,7 @@ def claim_worth(turns: Turns, oA: Int8s) -> Points:
 
 def has_offer(turns: Turns) -> Bools:
     """Whether the partner's last act was an offer, so that AGREE is legal, ``[B]``."""
-    return turns.last_partner_act <= Act.INSIST
+    return are_offers(turns.last_partner_act)
 
 
 def points_needed(share: float | NDArray[np.float64], wholes: Points) -> Points:
@@ -246,4 +246,4 @@ def worth_left(turns: Turns, claims: Claims) -> NDArray[np.int32]:
 
 def _claims(turns: Turns, seat: int) -> Claims:
     acts = turns.history.act.T[seat::2]
-    return Claims(turns.history.oA.transpose(1, 2, 0)[seat::2], acts <= Act.INSIST)
+    return Claims(turns.history.oA.transpose(1, 2, 0)[seat::2], are_offers(acts))

@@ -1,4 +1,4 @@
-"""Leagues: the whole path of a league compared with bare play, practice of a main, worker processes, imports.
+"""Leagues: the whole path of a league compared with bare play, partners, practice of a main, workers, imports.
 
 Both sides of the path play the very same matches of the scripted roster; the league adds planning, facts, the ledger's
 transactions and the standings.
@@ -18,8 +18,11 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
+from dond_marl.batch import GameBatch
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import rollout
+from dond_marl.randomness import generator
+from dond_marl.rollout import Noise, observe_turns, rollout
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
 from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
@@ -53,6 +56,7 @@ DECISIONS = 40_000  # of one practice task; a round of the default league has 25
 WORKERS = 2
 TASKS = 4  # of one round
 MATCH_SECONDS = 0.6  # processor time of one match; the bar is set for 0.5 and more
+ACT_GAMES = 2048  # of a partner's decisions
 SMALL_MATCHES = 400  # matches over one scenario each
 SEAT_ORDERS = 2  # games of a match over one scenario
 ONE_REPEAT = 1e-3  # seconds: one repetition is enough
@@ -111,6 +115,24 @@ def heavy_modules() -> list[str]:
 def _python(code: str) -> str:
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
     return done.stdout
+
+
+def decisions_of(names: Sequence[str]) -> Timed:
+    """Every one of the occupants on the same turns, of games between generated partners; one unit is one decision."""
+    source, noise = open_source("lewis"), Noise(0, (0,), ACT_GAMES)
+    table = GameBatch(source.draw(generator(0, "turns"), ACT_GAMES), prior=source.prior)
+    played, generated, turns = [seat_occupant(name) for name in names], seat_occupant("generated"), []
+    while table.open:
+        turns.append(observe_turns(table, noise, deterministic=False))
+        table.step(generated.act(turns[-1]))
+
+    def work() -> int:
+        for partner in played:
+            for some in turns:
+                partner.act(some)
+        return len(played) * sum(some.size for some in turns)
+
+    return work
 
 
 def practice_of_main() -> Timed:

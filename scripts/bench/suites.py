@@ -87,6 +87,21 @@ def _practice(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     yield BenchmarkRow("practice of the default league", workload, "decisions/s", 1, statistics.median(rates))
 
 
+def _partners(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    members = roster(TRAIN)
+    yield against(
+        "generated partners",
+        f"decisions on all turns of {league_runs.ACT_GAMES:,} games between generated partners, a new program in every "
+        "game; the peer: every member of the roster on the same turns, so that its rate is that of their mean cost",
+        "decisions/s",
+        league_runs.decisions_of(["generated"]),
+        f"the {len(members)} partners of the roster train",
+        lambda: league_runs.decisions_of(members),
+        0.5,
+        (repeats, seconds),
+    )
+
+
 def _league(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     yield against(
         "whole league path",
@@ -239,6 +254,7 @@ SUITES: dict[str, Suite] = {
     "league": _league,
     "learning": _learning,
     "memory": _memory,
+    "partners": _partners,
     "practice": _practice,
     "vector": _vector,
     "score": _score,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 
 import numpy as np
@@ -11,6 +13,7 @@ from dond_marl.conformance import check_partner, positions
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.randomness import generator
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import turns_after
 from partners.scripted.generated import (
     DIALS,
@@ -111,6 +114,46 @@ def test_opening_asks_for_the_start_of_the_path():
         assert decision.act_type[0] in (Act.PROPOSE, Act.INSIST)
         share = (decision.oA[0] * values[0]).sum() / 10
         assert share >= dials["start"][0] - 1e-9
+
+
+def opening_by_hand(dials, counts, values):
+    """The claim of a program's first turn by its rule of choice, split by split, in whole numbers as the dials say."""
+    whole = sum(c * v for c, v in zip(counts, values, strict=True))
+    splits = list(itertools.product(*(range(count + 1) for count in counts)))
+    points = {split: sum(n * v for n, v in zip(split, values, strict=True)) for split in splits}
+    enough = math.ceil(dials["start"] * whole - 1e-9)
+    least = min(p for p in points.values() if p >= enough)
+    good = [split for split in splits if enough <= points[split] <= max(least, enough + int(dials["slack"] * whole))]
+    wants = {0: lambda c, v: 1.0, 1: lambda c, v: 1 / max(c, 1), 2: lambda c, v: v + 0.01}
+    wants[3] = lambda c, v: max(values) - v + 0.01
+    weights = [wants[dials["model"]](c, v) for c, v in zip(counts, values, strict=True)]
+    total = sum(w * c for w, c in zip(weights, counts, strict=True))
+    taken = {split: sum(n * int(w / total * 4096) for n, w in zip(split, weights, strict=True)) for split in splits}
+    scores = {
+        0: lambda split: -points[split],
+        1: lambda split: -sum(split),
+        2: lambda split: -taken[split],
+        3: lambda split: -taken[split],  # the partner has offered nothing yet
+        4: lambda split: min(points[split] * 4096 // max(whole, 1), 4096 - taken[split]),
+        5: lambda split: points[split],
+        6: lambda split: -sum(0 < n < c for n, c in zip(split, counts, strict=True)),
+    }
+    return max(good, key=lambda split: (scores[dials["choice"]](split), -points[split]))
+
+
+def test_opening_is_the_favourite_split_of_its_rule_of_choice():
+    scenarios = open_source("lewis").draw(generator(1, "scenarios"), 12)
+    counts, values, none = scenarios.counts, scenarios.utilities[:, 0], np.zeros((0, 12), np.int8)
+    start = turns_after(Rules(), "lewis", counts, values, none, np.zeros((0, 3, 12), np.int8), counts * 0)
+    table, met = dials_of(NUMBERS), set()
+    plain = (table["perception"] == 0) & (table["slip"] == 0) & (table["jitter"] == 0) & (table["fold"] == 1)
+    for place in np.flatnonzero(plain)[:300]:
+        dials = {name: float(value[place]) for name, value in table.items()}
+        claim = Generated(int(NUMBERS[place])).act(start).oA
+        for row in range(12):
+            assert tuple(claim[row]) == opening_by_hand(dials, counts[row].tolist(), values[row].tolist()), dials
+        met.add((dials["choice"], dials["model"]))
+    assert len(met) == 28
 
 
 def test_digest_pins_a_program():
