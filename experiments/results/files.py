@@ -80,6 +80,7 @@ MADE_BY = {
         "dond experiment annotator --data-dir data --json docs/results/annotator.json (at commit f5c93665)"
     ),
     "beliefs.jsonl": "dond bench CHECKPOINT --against dev --name ARM --seed N --results docs/results/beliefs.jsonl",
+    "partner_speed.json": "python scripts/benchmark.py --only partners --json docs/results/partner_speed.json",
     "speed.json": (
         "python scripts/benchmark.py --only engine --only aec --repeats 3 --seconds 0.4 --json docs/results/speed.json"
     ),

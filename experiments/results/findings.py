@@ -485,17 +485,17 @@ def hints_block(folder: Path) -> str:
 
 
 def speed_block(folder: Path) -> str:
-    """Rates of the engine and the environment, compared with peers."""
-    if not exists("speed.json", folder):
-        return ""
-    lines = []
-    for row in document("speed.json", folder)["rows"]:
-        if row["theirs"] is not None:
-            lines.append(
-                f"- {row['what']}: {number(row['ours'])} {row['unit']}, {row['ratio']:.1f} times {row['peer']} "
-                f"({number(row['theirs'])}); {count_noun(row['threads'], 'thread')}."
-            )
-    return "\n".join([*lines, "", f"{csv_link('speed')}. Made by {made_by('speed.json')}."])
+    """Rates of the engine, the environment and generated partners, compared with peers."""
+    names = [name for name in ("speed.json", "partner_speed.json") if exists(name, folder)]
+    lines = [
+        f"- {row['what']}: {number(row['ours'])} {row['unit']}, {row['ratio']:.3g} times {row['peer']} "
+        f"({number(row['theirs'])}); {count_noun(row['threads'], 'thread')}."
+        for name in names
+        for row in document(name, folder)["rows"]
+        if row["theirs"] is not None
+    ]
+    made = " and ".join(map(made_by, names))
+    return "\n".join([*lines, "", f"{csv_link('speed')}. Made by {made}."]) if names else ""
 
 
 def labels_block(folder: Path) -> str:
