@@ -87,7 +87,10 @@ MADE_BY = {
 }
 NOTES = {  # further conditions of the commands
     "arms_1m.jsonl": "with the options that the config's first lines give for a million acts",
-    **dict.fromkeys(("arms_test2.jsonl", "arms_24m_test2.jsonl"), "with `--against test2 --reason TEXT`"),
+    "arms_test2.jsonl": (
+        "with `--against test2 --reason TEXT`; fixed programs and the history with `--config generated.yaml`"
+    ),
+    "arms_24m_test2.jsonl": "with `--against test2 --reason TEXT`",
     "labels_from_networks.jsonl": "at commit a7936f69",
     "baselines.jsonl": "with `--against dev2`",
     "beliefs.jsonl": (

@@ -51,7 +51,10 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2, author_of
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 HELD_OUT = "arms_test2"  # the file of test2 with about 4M acts
-HELD_OUT_FILES = {HELD_OUT: "arms_4m", "arms_24m_test2": "arms_24m"}  # of test2, each with that of the NashConv
+HELD_OUT_FILES = {
+    HELD_OUT: ("arms_4m", "generated"),
+    "arms_24m_test2": ("arms_24m",),
+}  # of test2: those of the NashConv
 CEILING = "test2_references.json"
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),
@@ -188,17 +191,18 @@ def chosen_league(folder: Path) -> list[str]:
 def held_out_block(folder: Path) -> str:
     """Points from the members of test2 by who wrote them, and differences from plain PPO, by acts of a training."""
     parts: list[str] = []
-    for file, own_file in HELD_OUT_FILES.items():
+    for file, own_files in HELD_OUT_FILES.items():
         arms = arms_in(file, folder, TEST2)
         if not arms:
             continue
-        rows, on_dev2 = [], arms_in(own_file, folder)
+        rows = []
         for each in arms.values():
             columns = (Column(partners=is_part) for is_part in WRITTEN_BY.values())
             worst = each.arm.worst_tenth()
             tenth = UNKNOWN if worst is None else statistics.mean_of(worst.tolist(), SEED_CONFIDENCE)
             estimates = (each.points, *(seeds_estimate(each.arm, column) for column in columns), tenth)
-            exploited = margin(on_dev2[each.arm.name].nashconv) if each.arm.name in on_dev2 else "-"
+            on_dev2 = first_measured([each.arm.name], folder, own_files)
+            exploited = "-" if on_dev2 is None else margin(on_dev2.nashconv)
             rows.append([each.name, *map(margin, estimates), exploited, each.training])
         parts.append(pipe_table(("arm", "points of ten", *WRITTEN_BY, WORST_TENTH, NASHCONV, "training"), rows))
         parts.append(_held_out_differences(file, folder))

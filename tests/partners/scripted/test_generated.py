@@ -145,15 +145,15 @@ def test_opening_is_the_favourite_split_of_its_rule_of_choice():
     scenarios = open_source("lewis").draw(generator(1, "scenarios"), 12)
     counts, values, none = scenarios.counts, scenarios.utilities[:, 0], np.zeros((0, 12), np.int8)
     start = turns_after(Rules(), "lewis", counts, values, none, np.zeros((0, 3, 12), np.int8), counts * 0)
-    table, met = dials_of(NUMBERS), set()
+    table, covered = dials_of(NUMBERS), set()
     plain = (table["perception"] == 0) & (table["slip"] == 0) & (table["jitter"] == 0) & (table["fold"] == 1)
     for place in np.flatnonzero(plain)[:300]:
         dials = {name: float(value[place]) for name, value in table.items()}
         claim = Generated(int(NUMBERS[place])).act(start).oA
         for row in range(12):
             assert tuple(claim[row]) == opening_by_hand(dials, counts[row].tolist(), values[row].tolist()), dials
-        met.add((dials["choice"], dials["model"]))
-    assert len(met) == 28
+        covered.add((dials["choice"], dials["model"]))
+    assert len(covered) == 28
 
 
 def test_digest_pins_a_program():
