@@ -51,10 +51,8 @@ from partners.rosters import DEV, DEV2, ROSTERS, TEST2, author_of
 NOTHING = "Not measured yet on today's scenarios and rosters."
 LARGEST = ("arms_4m", "ablation")  # files of the frontier: the first that exists
 HELD_OUT = "arms_test2"  # the file of test2 with about 4M acts
-HELD_OUT_FILES = {
-    HELD_OUT: ("arms_4m", "generated"),
-    "arms_24m_test2": ("arms_24m",),
-}  # of test2: those of the NashConv
+# Files of test2, each with those that have the NashConv of its arms.
+HELD_OUT_FILES = {HELD_OUT: ("arms_4m", "generated"), "arms_24m_test2": ("arms_24m",)}
 CEILING = "test2_references.json"
 README_ARMS = (  # in the README's table: the first eight that are measured
     ("pool_ppo",), ("league_itself_20_oracles_10",), ("league",), ("itself_25",), ("both",), ("generated_50",),

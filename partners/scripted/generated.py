@@ -446,13 +446,13 @@ def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, D
 def _claim(turns: Turns, dials: Dials, splits: Menu, wholes: Points, model: Doubles, aspiration: Doubles) -> Int8s:
     """The favourite of the splits that are about as good as the aspiration, ``[B, 3]``; of equals the cheapest."""
     points, enough = splits.points, points_needed(aspiration, wholes)
-    reaches = splits.fits & (points >= enough)
-    least = np.minimum((points + _beyond(~reaches, _POINTS)).min(axis=0), wholes)
+    short = ~splits.fits | (points < enough)
+    least = np.minimum((points + _beyond(short, _POINTS)).min(axis=0), wholes)
     most = np.maximum(least, enough + (dials["slack"] * wholes).astype(np.int32))
     score = _scores(turns, dials["choice"], splits, wholes, model)
     score *= _POINTS
     score -= points
-    score -= _beyond(~reaches | (points > most), 1 << 30)
+    score -= _beyond(short | (points > most), 1 << 30)
     return splits_at(splits, first_best(score))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import MAX_COUNT
 from dond_marl.scenarios.sources import numbers_of
-from dond_marl.seats import Bools, Doubles, Int8s, Turns
+from dond_marl.seats import Bools, Doubles, Int8s, Turns, worth
 from dond_marl.splits import grid_size
 from partners.scripted.offers import Points, offer_worth, pool_worth
 
@@ -61,10 +61,7 @@ def menu(turns: Turns) -> Menu:
 
 def _menu(items: Int8s, number: NDArray[np.int64], utilities: Int8s) -> Menu:
     fits: Bools = np.arange(items.shape[1], dtype=np.int16)[:, None] < number.astype(np.int16)
-    first, second, third = items * utilities.T[:, None]  # at most 100 each: fits int8
-    points = np.add(first, second, dtype=np.int16)
-    points += third
-    return Menu(items, fits, points.astype(np.int32))
+    return Menu(items, fits, worth(utilities, items.transpose(1, 2, 0)).astype(np.int32))
 
 
 @lru_cache(maxsize=1)

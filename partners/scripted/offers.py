@@ -240,8 +240,8 @@ def partner_claims(turns: Turns) -> Claims:
 
 def worth_left(turns: Turns, claims: Claims) -> NDArray[np.int32]:
     """The seat's points in each of the partner's claims, ``[H, B]``; -1 for a turn without one."""
-    left = (turns.counts.T - claims.oA) * turns.my_utilities.T  # at most 100 each: fits int8
-    return np.where(claims.made, left.sum(axis=1, dtype=np.int32), np.int32(-1))
+    left = worth(turns.my_utilities, turns.counts - claims.oA.transpose(0, 2, 1))
+    return np.where(claims.made, left, np.int32(-1))
 
 
 def _claims(turns: Turns, seat: int) -> Claims:
