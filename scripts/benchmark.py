@@ -6,7 +6,6 @@ Peers that are not installed are left out and said so: pip install -e '.[bench]'
 examples:
   python scripts/benchmark.py
   python scripts/benchmark.py --only engine --repeats 9 --json benchmark.json
-  python scripts/benchmark.py --only device --device cuda
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("aec", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
     *("practice", "score", "vector"),
 )
 
@@ -36,15 +35,14 @@ SUITES = (
 @click.option("--only", type=click.Choice(SUITES), multiple=True, help="measure only this; may be repeated")
 @click.option("--repeats", type=int, default=5, metavar="N", help="alternating repeats of us and each peer (5)")
 @click.option("--seconds", type=float, default=1.0, metavar="S", help="least length of one repeat (1)")
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", help="of the suite device (cpu)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the rows to a file")
-def command(only: tuple[str, ...], repeats: int, seconds: float, device: str, json_path: Path | None) -> int:
+def command(only: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
     from scripts.bench.report import machine, print_rows  # PyTorch is loaded from here on
     from scripts.bench.suites import measure
 
     rows = []
-    for row in measure(only or SUITES, repeats, seconds, device):
+    for row in measure(only or SUITES, repeats, seconds):
         print_rows([row])
         rows.append(row)
     if json_path is not None:

@@ -13,14 +13,12 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from dond_marl.occupants import seat_occupant
 from league.rounds.curriculum import describe, rounds_of_practice
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
-from league.tasks.devices import describe_practice_device
 from league.tasks.hinters import JUDGE, QueryEstimate, cost_lines, hint_queries, hinter_spec
 from league.tasks.match_task import play_match
 from league.tasks.values import LearnerState, Place, TrainTask
@@ -188,9 +186,7 @@ def _learner_lines(task: TrainTask) -> list[str]:
     learner = task.learner
     opponents = ", ".join(f"{branch} {share:g}" for branch, share in learner.matchmaking.items())
     reward = "" if learner.reward == "own" else f", reward {learner.reward}"
-    fixed = (seat_occupant(seat.member.spec) for seat in task.entrants if seat.member.spec is not None)
     return [
         f"{learner.name} ({learner.role}, {learner.algo}{reward}): {learner.decisions:,} decisions a round, "
         f"opponents: {opponents}",
-        *describe_practice_device(learner, fixed, task.env, sum(seat.member.spec is None for seat in task.entrants)),
     ]

@@ -45,7 +45,7 @@ from league.settings.sections import (
     optional,
     refuse_mistakes,
 )
-from league.settings.training import NO_MESSAGES, Hyperparameters
+from league.settings.training import Hyperparameters
 
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
@@ -120,8 +120,6 @@ class Config(Section):
             yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
         if self.env.secret_claims:
             yield ("env", "secret_claims"), UNBOUND
-        if self.env.message_length and any(learner.plays_on_device for learner in self.learners):
-            yield ("env", "message_length"), NO_MESSAGES
 
     def _learner_mistakes(self) -> Mistakes:
         mains = [learner.name for learner in self.learners if learner.role == "main"]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from partners.network.network import NetworkShape, PolicyNetwork
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
-NO_MESSAGES = "practice on a device has no messages: leave it out, or set rollouts: host"
 _LEARNER = LearnerSettings()  # its defaults are those of the settings
 
 
@@ -102,14 +101,6 @@ class Hyperparameters(Section):
     )
     critic: Literal["own", "both"] = optional("own", description="both: the critic sees both seats' values")
     device: Literal["cpu", "cuda"] = optional("cpu", description="device of the weights and of updates")
-    rollouts: Literal["auto", "host", "device"] = optional(
-        "auto", description="where practice is played; auto: device with cuda, else host"
-    )
-
-    @property
-    def plays_on_device(self) -> bool:
-        """Whether practice is played on the device, by :mod:`partners.device`."""
-        return self.rollouts == "device" or (self.rollouts == "auto" and self.device != "cpu")
 
     @model_validator(mode="after")
     def _check_together(self) -> Hyperparameters:
@@ -294,8 +285,6 @@ class TrainConfig(Section):
     def _check_env(self) -> TrainConfig:
         if self.env.secret_claims:
             raise wrong(UNBOUND, "env.secret_claims")
-        if self.env.message_length and self.training.plays_on_device:
-            raise wrong(NO_MESSAGES, "env.message_length")
         return self
 
     @model_validator(mode="after")
@@ -306,8 +295,8 @@ class TrainConfig(Section):
             return self
         if self.training.likeliest and self.training.past_selves:
             raise wrong("a past self is not enumerable: leave past_selves out", "training.likeliest")
-        if self.training.algo != "ppo" or self.training.plays_on_device:
-            raise wrong("is for ppo on the host: set algo: ppo, rollouts: host", "training.exact_reply")
+        if self.training.algo != "ppo":
+            raise wrong("is for ppo: set algo: ppo", "training.exact_reply")
         if self.env.scenarios != "lewis" or self.env.disagree != "ends" or self.env.reveal_partner_utilities:
             raise wrong(
                 "needs scenarios: lewis, disagree: ends, and values that are not revealed",

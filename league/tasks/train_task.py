@@ -20,7 +20,7 @@ from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.attribution import Within, unwrap
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
-from league.tasks.devices import device_of, on_device, practice_runner
+from league.tasks.devices import device_of, on_device
 from league.tasks.hinters import league_hint_schedule
 from league.tasks.provenance import league_ancestries
 from league.tasks.seating import SEATING
@@ -118,12 +118,11 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
     mixture = opponent_mixture(task, learner, place)
     opponents = [Opponent(mixture, 1.0)]
     plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
-    play = practice_runner(task.learner, plan)
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
     updates = train_until(
         learner,
-        play,
         opponents,
+        plan,
         decisions=target,
         games_before=task.state.games,
         hints=league_hint_schedule(task.hints),
@@ -189,7 +188,7 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
             partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
-    # Networks act together, or on a device, where they are known by their class. No fault is theirs: it is our code.
+    # Networks act together, where they are known by their class. No fault is theirs: it is our code.
     partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(in_practice(partner, task.learner.labels_from)) for partner in partners]
     first, second = (

@@ -35,7 +35,7 @@ from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
-from league.tasks.devices import describe_practice_device, device_of, on_device, practice_runner
+from league.tasks.devices import device_of, on_device
 from league.tasks.hinters import (
     JUDGE,
     QueryEstimate,
@@ -51,7 +51,7 @@ from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Practicing, Score, in_practice, train_until
+from partners.learning.practice import Opponent, Practice, Score, in_practice, train_until
 from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
@@ -144,11 +144,6 @@ class Training:
             )
         return replace(plan, exact=exact, likeliest=settings.likeliest)
 
-    @cached_property
-    def practice(self) -> Practicing:
-        """The function that plays the practice of an update."""
-        return practice_runner(self.config.training, self.plan)
-
     @property
     def costly_hints(self) -> bool:
         """Whether hints cost money or much time."""
@@ -202,8 +197,8 @@ class Training:
         with on_device(self.config.training):
             updates = train_until(
                 self.learner,
-                self.practice,
                 opponents,
+                self.plan,
                 games_before=self.games,
                 hints=self.hints,
                 decisions_per_game=self.decisions_per_game,
@@ -448,7 +443,6 @@ def plan_of(config: TrainConfig) -> list[str]:
     settings, steps = config.training, config.training.num_train_steps
     return [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} decisions",
-        *describe_practice_device(settings, [training.partner], config.env),
         *cost_lines(seconds_of(_free(config, training)), list(_queries(training))),
     ]
 

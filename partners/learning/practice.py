@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,23 +86,6 @@ class Score(NamedTuple):
     paid: float  # points of ten per game by the plan's reward: own points where that is ``own``
 
 
-class Practicing(Protocol):
-    """A function that plays the practice of one update: :func:`practice` with its plan, or a device's."""
-
-    def __call__(
-        self,
-        network: PolicyNetwork,
-        opponents: Sequence[Opponent],
-        *,
-        update: int,
-        games_before: int,
-        hints: HintSource | None = None,
-        decisions_per_game: float = 0.0,
-    ) -> tuple[Experience, Score]:
-        """The experience of one update and its score; arguments as for :func:`practice`."""
-        ...
-
-
 class Update(NamedTuple):
     """One turn of the training loop: a practice, and the learner's update from it."""
 
@@ -114,8 +97,8 @@ class Update(NamedTuple):
 
 def train_until(
     learner: Learner,
-    play: Practicing,
     opponents: Sequence[Opponent],
+    plan: Practice,
     *,
     decisions: float = math.inf,
     games: float = math.inf,
@@ -128,17 +111,18 @@ def train_until(
     Parameters
     ----------
     learner: improved in place; its own counters go on.
-    play: gives the experience of an update, such as ``partial(practice, plan=plan)``.
     opponents: one of them is drawn for every block.
+    plan: the terms of each practice.
     decisions, games: the loop ends once the learner has made so many own decisions, or played so many games, in all.
     games_before: games that the learner has played before this call.
     hints: hints for the learner's seat.
     decisions_per_game: own decisions per game so far (0 = unknown), a batching hint for the first practice.
     """
     while learner.decisions < decisions and games_before < games:
-        experience, score = play(
+        experience, score = practice(
             learner.network,
             opponents,
+            plan,
             update=learner.updates,
             games_before=games_before,
             hints=hints,

@@ -5,23 +5,22 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 from league.evaluation.evaluate import BEST
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
-from scripts.bench import device, environments, league_runs, learning
+from scripts.bench import environments, league_runs, learning
 from scripts.bench.report import BenchmarkRow, against, rate
 
 Suite = Callable[[int, float], Iterator[BenchmarkRow]]
 
 
-def measure(names: Sequence[str], repeats: int, seconds: float, on: str = "cpu") -> Iterator[BenchmarkRow]:
-    """Measure the named suites and yield their rows one by one; ``on``: device of the suite ``device``."""
+def measure(names: Sequence[str], repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    """Measure the named suites and yield their rows one by one."""
     for name in names:
-        yield from (partial(device.rows, on) if name == "device" else SUITES[name])(repeats, seconds)
+        yield from SUITES[name](repeats, seconds)
 
 
 def _engine(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
@@ -248,7 +247,6 @@ def _at_least(bar: float | None, title: str, workload: str, unit: str, value: fl
 SUITES: dict[str, Suite] = {
     "aec": _aec,
     "backends": league_runs.backend_rows,
-    "device": partial(device.rows, "cpu"),
     "engine": _engine,
     "imports": _imports,
     "league": _league,

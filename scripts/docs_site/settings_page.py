@@ -47,7 +47,7 @@ MEANINGS = {
     "matchmaking": "shares of the rules by which opponents are drawn, such as {regret: 0.5, self: 0.5}",
     "max_count": "the most items of one type, where scenarios are uniform",
     "max_turns": "acts of both seats together",
-    "message_length": "maximum length of the message sent with an act, in characters; not with rollouts on a device",
+    "message_length": "maximum length of the message sent with an act, in characters",
     "MemberConfig.name": "its name; left out: its spec",
     "MemberConfig.spec": "the occupant",
     "meta_solver": "which mixture the meta-game is solved for",

@@ -99,7 +99,6 @@ KINDS = {
         *("training.exact_reply=1", "training.history=flat", "training.past_selves=0.4", "training.critic=both"),
         "env.partner=mixture(of=['heuristic', 'tough', 'nice'])",
     ],
-    "ppo among games on a device": ["training.rollouts=device", "training.past_selves=0.5", "hints.mode=random"],
 }
 
 

@@ -291,7 +291,7 @@ def test_greedy_practice_needs_tractable_partners(tmp_path):
 
 @pytest.mark.parametrize(
     "wrong",
-    ["training.algo=reinforce", "env.disagree=rejects", "training.reward=svo(angle=45)", "training.rollouts=device"],
+    ["training.algo=reinforce", "env.disagree=rejects", "training.reward=svo(angle=45)"],
 )
 def test_exact_reply_settings_are_checked(wrong, tmp_path):
     path = tmp_path / "c.yaml"

@@ -1,1 +1,0 @@
-"""Thousands of games on one device in PyTorch: the engine, observations, partners and privileged targets."""
