@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, lewis_space, pack
@@ -23,7 +26,7 @@ from experiments.equilibrium_solver.restricted import (
     with_labels,
 )
 from experiments.equilibrium_solver.tree import Tree
-from experiments.restricted import GAMES, append_rows, memoryless_members, read_json_lines, solve_pool, solve_turns
+from experiments.restricted import GAMES, memoryless_members, solve_pool, solve_turns
 from experiments.results.files import FOLDER
 from partners.mixture import Mixture
 from tests.command import dond
@@ -114,7 +117,7 @@ def test_finished_pools_are_not_solved_again(tmp_path):
     parts = [
         {**key, "pool": pool.counts.tolist(), "rows": [row], "changed_since": False} for pool in ordered_pools(1, 3)
     ]
-    append_rows(stored, parts)
+    append_lines(stored, map(json.dumps, parts))
     (made,) = solve_turns(10, [0.0], 3, stored)
     assert made["itself"] == [8.0, 16.0] and made["nash_conv"] == [4.0, 6.0]
     assert (made["pools"], made["members"], made["p"], made["seconds"], made["commit"]) == (8, 14, 0.0, 72.0, "a")
@@ -130,7 +133,7 @@ def test_wrong_settings_are_refused(setting, tmp_path, capsys):
 def test_finished_turns_are_shown_without_work(tmp_path, capsys):
     """The stored rows of two turns, in a file of their own."""
     rows = [row for row in read_json_lines(FOLDER / "restricted.jsonl") if row["turns"] == 2]
-    append_rows(tmp_path / "rows.jsonl", rows)
+    append_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
     words = ("--set", "turns=[2]", "--set", f"output_dir={tmp_path / 'run'}", "--results", str(tmp_path / "rows.jsonl"))
     assert dond("experiment", "restricted", *words) == 0
     assert "9.06" in capsys.readouterr().out
