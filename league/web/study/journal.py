@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,9 +74,10 @@ class Journal:
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")  # a copy of the file alone is complete
         except sqlite3.Error as error:
             raise JournalError(f"{self._name}: cannot be written ({error}); earlier events are safe") from None
+        with suppress(sqlite3.Error):  # a copy of the file alone is complete; on a full disk they stay in the log
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def read(self) -> list[StudyEvent]:
         """All events in order. Raises :class:`JournalError`."""
@@ -115,7 +116,7 @@ def damage_reported(name: str = "the study's journal") -> Iterator[None]:
         *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration, TypeError),
         *(ValueError, sqlite3.Error),
     ) as error:
-        raise JournalError(f"{name}: cannot be read ({error_line(error)}); restore a copy") from error
+        raise JournalError(f"{name}: cannot be read ({error_line(error)}); restore a copy") from None
 
 
 def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
