@@ -7,15 +7,20 @@ link in such a folder may lead to any file of the user: it is replaced or refuse
 from __future__ import annotations
 
 import errno
+import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
+
+from dond_marl.errors import InputError
 
 MOST_TEXT = 64 * 2**20  # bytes of a text file without a bound of its own
+MOST_ROWS = 2**30  # bytes of a file of JSON lines
 
 
 def open_regular(path: str | Path) -> BufferedReader:
@@ -37,9 +42,11 @@ def open_regular(path: str | Path) -> BufferedReader:
 def read_bytes(path: str | Path, most: int) -> bytes:
     """The content of a regular file of at most ``most`` bytes. Raises ``OSError``, which names the file."""
     with open_regular(path) as file:
-        large = os.fstat(file.fileno()).st_size > most  # refused unread
-        content = b"" if large else file.read(most + 1)
-    if large or len(content) > most:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(size + 1) if size <= most else b""  # read(most) would allocate that much
+        while size < len(content) <= most and (more := file.read(2**16)):  # it grows, or is in /proc, without a size
+            content += more
+    if max(size, len(content)) > most:
         raise OSError(errno.EFBIG, f"is larger than the limit of {most:,} bytes", str(path))
     return content
 
@@ -53,6 +60,77 @@ def refuse_link(path: Path) -> None:
     """Raise ``OSError`` for a symbolic link, before ``path`` is written in place."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, "is a link, which may lead to any file", str(path))
+
+
+def finished_lines(path: Path) -> list[bytes]:
+    """The lines of a file of JSON objects, with line ends, without a torn last one; none where there is no file.
+
+    Raises ``OSError``.
+    """
+    lines = read_bytes(path, MOST_ROWS).splitlines(keepends=True) if path.exists() else []
+    return lines[:-1] if lines and is_torn(lines[-1]) else lines
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a line of a file of JSON objects was never finished, as after a kill or on a full disk.
+
+    One that lacks its line end alone, as editors leave it, is finished: no part of an object is an object. A power
+    failure may leave zeros in place of the last bytes.
+    """
+    return line.startswith((b"{", b"\0")) and not line.endswith(b"\n") and _object_in(line) is None
+
+
+def read_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    """The object in a line. Raises :class:`~dond_marl.errors.InputError`, which names the file and the line."""
+    row = _object_in(line)
+    if row is None:
+        raise InputError(f"{path}, line {number}: damaged, it is no JSON object; restore the file or delete that line")
+    return row
+
+
+def _object_in(line: bytes) -> dict[str, Any] | None:
+    with suppress(ValueError, RecursionError):
+        row = json.loads(line)
+        return row if isinstance(row, dict) else None
+    return None
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines: of :func:`finished_lines`. Raises as :func:`read_row`, and ``OSError``."""
+    return [read_row(line, path, number) for number, line in enumerate(finished_lines(path), start=1)]
+
+
+def append_lines(
+    path: Path, lines: Iterable[str], check: Callable[[bytes, Path, int], object] = lambda *_: None
+) -> list[bytes]:
+    """Add JSON objects, each in a line, and return the earlier lines; several processes may. A torn line is cut off.
+
+    They are on disk when it returns. ``check`` is called with each earlier line, the file and the line's number before
+    anything is added. Raises ``OSError``.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    refuse_link(path)
+    with path.open("ab") as file:
+        with suppress(ImportError, OSError):  # a system or a file system without locks: one writer is assumed
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        earlier = finished_lines(path)
+        for number, line in enumerate(earlier, start=1):
+            check(line, path, number)
+        file.truncate(sum(map(len, earlier)))
+        start = "\n" if earlier and not earlier[-1].endswith(b"\n") else ""
+        file.write((start + "".join(f"{line}\n" for line in lines)).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    return earlier
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Delete what kills left of :func:`atomic_replace` in ``folder``; call it under the lock of its writers."""
+    for path in folder.glob(f".*.{'[0-9a-f]' * 16}.tmp"):
+        with suppress(OSError):
+            path.unlink()
 
 
 @contextmanager

@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from dond_marl.errors import InputError
+from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
@@ -95,9 +96,11 @@ def command(config_path: Path, overrides: tuple[str, ...], results: Path | None)
         )
     folder = Path(config.output_dir).expanduser()
     path, stored = results or folder / RESULTS, folder / PARTS
+    known = {(row["turns"], row["p"]) for row in read_json_lines(path)}
     for turns in config.turns:
-        if all(row["turns"] != turns for row in read_json_lines(path)):
-            append_rows(path, solve_turns(turns, chances, config.seed, stored))
+        if any((turns, chance) not in known for chance in chances):
+            rows = solve_turns(turns, chances, config.seed, stored)
+            append_lines(path, [json.dumps(row) for row in rows if (turns, row["p"]) not in known])
     show_sections(restricted_section(read_json_lines(path)))
 
 
@@ -112,7 +115,7 @@ def solve_turns(turns: int, chances: Sequence[float], seed: int, stored: Path) -
             began = time.process_time()
             rows = solve_pool(pool, turns, game, partners, chances)
             part = {**key, "rows": rows, "seconds": time.process_time() - began, **source_commit()}
-            append_rows(stored, [part])
+            append_lines(stored, [json.dumps(part)])
             print_line(f"{turns} turns, pool {key['pool']}: {part['seconds']:.0f} s of CPU time")
         parts.append(part)
     shared = {
@@ -196,16 +199,3 @@ def restricted_section(rows: Iterable[Mapping[str, Any]]) -> TableSection:
 def _interval(bounds: Sequence[float], digits: int) -> str:
     low, high = (f"{max(bound, 0):.{digits}f}" for bound in bounds)
     return low if low == high else f"{low} to {high}"
-
-
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file of JSON lines; none if there is no file."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines if line]
-
-
-def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Add rows to a file of JSON lines."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from dond_marl.files import atomic_replace as atomic_replace
-from dond_marl.files import open_regular
+from dond_marl.files import is_torn, open_regular
 from dond_marl.records.record import GameRecord, InexactGame, RecordError, game_from_line, to_line
 
 
@@ -38,13 +37,18 @@ def write_lines(path: str | Path, games: Iterable[GameRecord | InexactGame]) -> 
 
 
 def read_lines(path: str | Path) -> Iterator[GameRecord | InexactGame]:
-    """The games of a file, in order, not replayed. Raises :class:`RecordError`, naming file and line."""
+    """The games of a file, in order, not replayed; a torn last line is passed over.
+
+    Raises :class:`RecordError`, naming file and line.
+    """
     path = Path(path)
     try:
-        with io.TextIOWrapper(open_regular(path), encoding="utf-8") as file:
+        with open_regular(path) as file:
             for number, line in enumerate(file, start=1):
+                if is_torn(line):
+                    return
                 try:
-                    yield game_from_line(line.rstrip("\n"))
+                    yield game_from_line(line.decode("utf-8").rstrip("\n"))
                 except RecordError as error:
                     raise RecordError(f"{path}:{number}: {error}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError, RunFailure
+from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules
 from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
@@ -129,8 +130,7 @@ class SilentWatcher:
             "decisions": result.state.decisions - result.task.state.decisions,
             "acts": result.acts,
         }
-        with self.practiced.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        append_lines(self.practiced, [json.dumps(row)])
 
 
 def _run_training(job: Job, config: TrainConfig) -> ArmRun:
@@ -163,10 +163,19 @@ def _run_league(job: Job, config: Config) -> ArmRun:
     run_league(config, directory, SilentWatcher(practiced), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()
-        legs = (leg for number in range(ledger.next_round) for leg in ledger.legs(number))
-        matches = sum(int(leg.facts["turns"].sum(dtype="int64")) for leg in legs)
-    practices = list(_practice_rows(practiced))
-    decisions, acts = (sum(row[key] for row in practices) for key in ("decisions", "acts"))
+        rounds = range(ledger.next_round)
+        matches = sum(int(leg.facts["turns"].sum(dtype="int64")) for number in rounds for leg in ledger.legs(number))
+        meetings = ((number, *meeting[1:3]) for number in rounds for meeting in ledger.meetings(number))
+        practised = {(number, learner) for number, kind, learner in meetings if kind == "train"}
+    # A repeated practice has several rows, of which the last one counts.
+    practices = {(row["round"], row["learner"]): row for row in read_json_lines(practiced)}
+    if missing := sorted(practised - practices.keys()):
+        number, learner = missing[0]
+        raise RunError(
+            f"{practiced}: the acts of {learner}'s practice in round {number + 1} are missing, so those of the run are "
+            f"unknown; restore a copy, or delete {job.folder} to run it again"
+        )
+    decisions, acts = (sum(row[key] for row in practices.values()) for key in ("decisions", "acts"))
     main = next(member for member in members if member.role == "main")
     place, choice, chosen = Place(directory.blobs), 0, main.name
     if job.arm.pick != "last":
@@ -174,18 +183,6 @@ def _run_league(job: Job, config: Config) -> ArmRun:
     member = next(each for each in members if each.name == chosen)
     player = SEATING.partner(Entrant(member, states[chosen].blob if member.live else member.blob), place, greedy=True)
     return ArmRun(job.digest, chosen, decisions, acts, matches, choice, *_self_play(player, config.env.rules()))
-
-
-def _practice_rows(path: Path) -> Iterator[dict[str, int]]:
-    """Own decisions and acts of each practice; the last row counts if a practice was repeated."""
-    known: dict[tuple[Any, Any], dict[str, int]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:  # incomplete last line of a killed run; the round is played and recorded again
-            continue
-        known[row["round"], row["learner"]] = row
-    yield from known.values()
 
 
 def _pick_member(

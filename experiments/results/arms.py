@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl import statistics
+from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
-from experiments.restricted import read_json_lines
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import MINUS, Difference, differences, signed_interval

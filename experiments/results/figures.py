@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dond_marl.files import read_json_lines
 from dond_marl.statistics import Estimate
-from experiments.restricted import read_json_lines
 from experiments.results.arms import (
     Measured,
     arms_in,

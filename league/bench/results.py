@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from dond_marl.errors import InputError
-from dond_marl.files import read_bytes, refuse_link
+from dond_marl.files import append_lines, finished_lines, read_row
 from partners.rosters import DEV2, FORMER, load_rosters
 
 FORMAT = 1  # of a line
-MOST_RESULTS = 2**30  # bytes of a file
 DEFAULT = Path("runs/bench.jsonl")
 SEALED_APART = ("sha256", "clock")  # keys that the checksum does not cover
 KEYS = {"submission": dict, "benchmark": dict, "code": dict, "figures": dict, "cells": list, "answers": dict}
@@ -41,27 +37,13 @@ def seal_row(row: Mapping[str, Any]) -> Row:
 
 
 def append(path: Path, row: Mapping[str, Any], check: Callable[[bytes, Path, int], object] | None = None) -> int:
-    """Add a line, and return the number of earlier ones; several processes may. An unfinished last line is cut off.
+    """Add a line, and return the number of earlier ones, see :func:`~dond_marl.files.append_lines`.
 
-    One that only lacks its line end stays. ``check`` is called with each earlier line, the file and the line's number;
-    by default it raises :class:`ResultsError` where one is damaged: nothing is added to a file that cannot be read.
+    ``check`` is called with each earlier line, the file and the line's number; by default it raises
+    :class:`~dond_marl.errors.InputError` where one is damaged: nothing is added to a file that cannot be read.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    refuse_link(path)
-    refuse_link(_lock_of(path))
-    line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    with FileLock(_lock_of(path)):
-        content = _whole_lines(path)
-        lines = content.splitlines()
-        for number, text in enumerate(lines, start=1):
-            (check or _check_line)(text, path, number)
-        with path.open("r+b" if path.exists() else "xb") as file:
-            file.truncate(len(content))
-            file.seek(len(content))
-            file.write(line if not content or content.endswith(b"\n") else b"\n" + line)
-            file.flush()
-            os.fsync(file.fileno())
-    return len(lines)
+    line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return len(append_lines(path, [line], check or _check_line))
 
 
 def read(paths: Iterable[Path]) -> list[Row]:
@@ -69,7 +51,8 @@ def read(paths: Iterable[Path]) -> list[Row]:
 
     Rows that were measured when the roster dev2 was called test name it dev2, by the hash of its members.
 
-    Raises :class:`ResultsError` for a file that is not there, and for a damaged line.
+    Raises :class:`ResultsError` for a file that is not there, and :class:`~dond_marl.errors.InputError` for a damaged
+    line.
     """
     rows = []
     for path in paths:
@@ -77,8 +60,8 @@ def read(paths: Iterable[Path]) -> list[Row]:
             raise ResultsError(
                 f"{path}: no such results file; `dond bench OCCUPANT --against dev --results {path}` writes it"
             )
-        lines = _whole_lines(path).splitlines()
-        rows += [_rename_roster(_check_line(text, path, number)) for number, text in enumerate(lines, start=1)]
+        lines = enumerate(finished_lines(path), start=1)
+        rows += [_rename_roster(_check_line(text, path, number)) for number, text in lines]
     return rows
 
 
@@ -98,39 +81,13 @@ def check_writable(path: Path) -> None:
         raise ResultsError(f"{path}: no results can be written there; name another file with --results")
 
 
-def _whole_lines(path: Path) -> bytes:
-    """The content of a file without a last line that was never finished; nothing where it is not there.
-
-    A line that lacks its line end alone, as editors leave it, is finished: no part of an object is an object.
-    """
-    if not path.exists():
-        return b""
-    content = read_bytes(path, MOST_RESULTS)
-    end = content.rfind(b"\n") + 1
-    try:
-        finished = isinstance(json.loads(content[end:]), dict)
-    except (ValueError, RecursionError):
-        finished = False
-    return content if finished else content[:end]
-
-
 def _check_line(text: bytes, path: Path, number: int) -> Row:
     """A line as plain values. Raises :class:`ResultsError`."""
-    where = f"{path}, line {number}"
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{where}: damaged, it is no JSON; restore the file or delete that line") from error
-    if not isinstance(row, dict) or row.get("format") != FORMAT:
+    row, where = read_row(text, path, number), f"{path}, line {number}"
+    if row.get("format") != FORMAT:
         raise ResultsError(f"{where}: no line of this build's benchmark (format {FORMAT}); measure it anew")
     if any(not isinstance(row.get(key), kind) for key, kind in KEYS.items()):
         raise ResultsError(f"{where}: damaged, it lacks one of {', '.join(KEYS)}; restore the file or delete that line")
     if seal_row(row)["sha256"] != row.get("sha256"):
         raise ResultsError(f"{where}: changed since it was written, its SHA-256 is another; measure it anew")
     return row
-
-
-def _lock_of(path: Path) -> Path:
-    """The lock file of ``path``, in the temporary folder so that it is never committed."""
-    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"dond-bench-{name}.lock"

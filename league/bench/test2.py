@@ -6,14 +6,13 @@ of JSON for each evaluation, which nothing removes.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError
-from dond_marl.files import refuse_link
+from dond_marl.files import read_row, refuse_link
 from dond_marl.occupants import Spec
 from league.bench.results import ResultsError, append, digest
 from league.ledger.run_directory import source_commit
@@ -71,9 +70,5 @@ def log_evaluation(logging: Logging, **what: Any) -> int:
 
 
 def _check_line(text: bytes, path: Path, number: int) -> None:
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError):
-        line = None
-    if not isinstance(line, dict) or not line.keys() >= set(KEYS):
+    if not read_row(text, path, number).keys() >= set(KEYS):
         raise ResultsError(f"{path}, line {number}: no line of a log of {TEST2}; restore the file, or name another")

@@ -112,10 +112,11 @@ def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> 
 
 
 def _check_codes(folder: Path, codes: Path) -> None:
-    from league.web.study.journal import read_journal
+    from league.web.study.journal import damage_reported, read_journal
     from league.web.study.running_study import digest
 
-    known = {event.data["code"] for event in read_journal(folder) if event.kind == "answered"}
+    with damage_reported(str(folder)):
+        known = {event.data["code"] for event in read_journal(folder) if event.kind == "answered"}
     try:
         handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:

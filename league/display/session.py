@@ -5,14 +5,13 @@ The terminal and the page both use it; they differ only in the prompt for an act
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from dond_marl.errors import NotComputable
-from dond_marl.files import refuse_link
+from dond_marl.files import append_lines
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.randomness import generator
@@ -30,7 +29,6 @@ NAME = "human"  # in records
 STRANGER = "a stranger"  # a generated program that is drawn for a game
 RECORDS = Path("runs/human/games.jsonl")  # where games are written unless another file is named
 INEXACT = b'"inexact":'  # in lines of games that are recorded in part; inside a text its quotes are escaped
-_ONE_WRITER = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -150,13 +148,8 @@ def write_down(record: GameRecord, book: Path) -> int:
 
     Games that cannot be replayed exactly are not counted. Raises ``OSError``.
     """
-    with _ONE_WRITER:
-        book.parent.mkdir(parents=True, exist_ok=True)
-        refuse_link(book)
-        with book.open("a", encoding="utf-8") as file:
-            file.write(f"{to_line(record)}\n")
-        with book.open("rb") as file:
-            return sum(bool(line.strip()) and INEXACT not in line for line in file)
+    earlier = append_lines(book, [to_line(record)])
+    return 1 + sum(bool(line.strip()) and INEXACT not in line for line in earlier)
 
 
 def points_of_ten(record: GameRecord, seat: int) -> float:

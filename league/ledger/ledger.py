@@ -14,7 +14,6 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +22,8 @@ import numpy as np
 from dond_marl.errors import Notice, RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.trust import Document, admit, names_of, require_trust
-from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
+from league.ledger.run_directory import SETTINGS
+from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema, refuse_irregular
 from league.ledger.trusted_names import names_in, parse_stored, sign_names
 from league.settings.read import Config
 from league.tasks.answers import CAUSES
@@ -46,7 +46,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        _refuse_irregular(path)
+        refuse_irregular(path, LedgerError)
         with self._ledger_errors("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
@@ -352,14 +352,21 @@ class Ledger:
             self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608  # constants
 
     def _check_schema(self) -> None:
-        """Refuse other tables than ours: a view or a trigger would run SQL of its author."""
-        version = self._value("PRAGMA user_version")
-        if self.has_begun and version != SCHEMA_VERSION:
+        """Refuse other tables than those of the schema, and none where the run had begun."""
+        settings_written = (self.path.parent / SETTINGS).exists()  # after the rows, so look here first
+        version, begun = self._value("PRAGMA user_version"), self.has_begun
+        if settings_written and not begun:
+            raise LedgerError(
+                f"{self.path}: the ledger has lost its rows, as when it was copied without {self.path.name}-wal; "
+                f"restore both files, or start a new run with the same settings, which produces the same rows"
+            )
+        if begun and version != SCHEMA_VERSION:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
-        statements = sorted(sql for (sql,) in self._rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-        if statements and statements != _statements():
+        with self._ledger_errors("read"):
+            known = has_schema(self._db, SCHEMA)
+        if not known:
             raise self._damage_error(f"its tables are not those of schema {SCHEMA_VERSION}")
 
     def _check(self) -> None:
@@ -389,6 +396,10 @@ class Ledger:
                 with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._db.execute("ROLLBACK")
                 raise
+        # The rows move from the log into the file, so that a copy of it is complete. Where the disk is full or a reader
+        # holds an earlier state they stay in the log, which is as safe.
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextlib.contextmanager
     def _ledger_errors(self, verb: str) -> Iterator[None]:
@@ -420,25 +431,6 @@ def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> SeatOrderResult
     return SeatOrderResult(seats, facts, causes.reshape(size, 2, len(CAUSES)) if len(causes) else None)
 
 
-@lru_cache(maxsize=1)
-def _statements() -> list[str]:
-    """The statements of the schema, as SQLite stores them."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(SCHEMA)
-        return sorted(sql for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
-
-
-def _refuse_irregular(path: Path) -> None:
-    """Refuse a ledger, or a file that SQLite opens next to it, that is a link, a FIFO or a device.
-
-    A link may lead to another run of the user's, without its lock; a FIFO or a device would hang the reader.
-    """
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        file = path.with_name(path.name + suffix)
-        if file.is_symlink() or (file.exists() and not file.is_file()):
-            raise LedgerError(f"{file}: is a link, or no regular file; restore a copy or start a new run")
-
-
 class ReadLedger(Ledger):
     """A ledger opened for reading, while a league may be writing it. Raises :class:`LedgerError`."""
 
@@ -448,7 +440,7 @@ class ReadLedger(Ledger):
         self.path = path
         if not path.is_file():
             raise LedgerError(f"{path.parent} is not the folder of a league: it has no {path.name}")
-        _refuse_irregular(path)
+        refuse_irregular(path, LedgerError)
         with self._ledger_errors("opened"):
             self._connect("mode=ro")
         try:

@@ -21,13 +21,14 @@ from typing import Any
 
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.files import refuse_link
+from dond_marl.files import refuse_link, remove_temporaries
 
 RUNS = Path("runs")  # folder of all runs
 LEDGER = "ledger.sqlite"  # mark of a league run
 SETTINGS = "config.yaml"  # mark of a training run
 KINDS = {LEDGER: "league", SETTINGS: "training run"}
 OTHERS = {LEDGER: (SETTINGS, "evaluate"), SETTINGS: (LEDGER, "league")}  # the other kind of run: its command
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system, often one of a network
 MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
@@ -73,9 +74,17 @@ class RunDirectory:
                 f"{self.path} is in use by another process; wait for it, stop it, or start another run without --resume"
             ) from None
         except OSError as error:
+            self.__exit__(type(error))
+            if error.errno in NO_LOCKS:
+                raise RunError(
+                    f"{self.path}: this file system has no locks ({error.strerror}), which keep a run to one process; "
+                    f"put it on a local disk with --set logging.output_dir=FOLDER"
+                ) from error
             if error.errno == errno.ELOOP:
                 raise RunError(f"{error.filename} {error.strerror}: put what it leads to in its place") from None
             raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
+        for folder in (self.path, self.blobs, self.path / CHECKPOINTS):
+            remove_temporaries(folder)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -195,11 +204,13 @@ def runs_in(parent: Path, mark: str) -> list[Path]:
 def has_begun(path: Path, mark: str) -> bool:
     """Whether a run has begun: a ledger with settings, or a training with an update.
 
-    A damaged ledger counts, so that it is opened and reported.
+    A ledger that is damaged or has lost its rows counts, so that it is opened and reported.
     """
     if not _has_mark(path, mark):
         return False
-    return not _has_no_update(path) if mark == SETTINGS else _row_count(path / mark, "meta") != 0
+    if mark == SETTINGS:
+        return not _has_no_update(path)
+    return _row_count(path / mark, "meta") != 0 or (path / SETTINGS).exists()
 
 
 def _has_mark(path: Path, mark: str) -> bool:
@@ -236,8 +247,8 @@ def _in_use(path: Path) -> bool:
     try:
         with FileLock(path / LOCK, timeout=0):
             return False
-    except Timeout:
-        return True
+    except OSError as error:  # of a file system without locks, or of a folder of another user
+        return isinstance(error, Timeout)
 
 
 def _has_only(path: Path, names: Iterable[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dond_marl.files import read_text
-from dond_marl.records.files import write_atomically
+from dond_marl.records.files import write_atomically, write_durably
 from dond_marl.trust import HAZARDOUS, Document, Hazard, admit, hazards_in, names_of, refuse, sign
 from league.ledger.run_directory import SETTINGS
 from league.settings.layers import YamlError, read_yaml
@@ -46,7 +46,7 @@ def write_settings(folder: Path, settings: str) -> None:
     signature = sign_names(settings)
     if signature is not None:
         write_atomically(folder / SIGNATURE_FILE, signature)
-    write_atomically(folder / SETTINGS, settings)
+    write_durably(folder / SETTINGS, settings.encode())
 
 
 def read_settings(folder: Path, model: type[Settings], check: Callable[..., Document] = admit) -> Settings:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +13,14 @@ import pytest
 import torch
 import yaml
 
-from dond_marl.errors import InputError
+from dond_marl.errors import DondError, InputError
+from dond_marl.files import append_lines
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source
+from experiments.baselines import runs
 from experiments.baselines.plan import CHOICE, BaselinesConfig, Job, plan_jobs, planned_acts
-from experiments.baselines.runs import DONE, PRACTICED, acts_section, find_row, run_job, run_jobs
+from experiments.baselines.runs import DONE, PRACTICED, ArmRun, acts_section, find_row, run_job, run_jobs
 from league.bench.results import read
 from league.bench.run import opponents_of, submission_of_run
 from league.evaluation.matches import Terms, score
@@ -29,7 +28,7 @@ from league.ledger.run_directory import RunError
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from partners.rosters import DEV, TRAIN, roster
-from tests.command import HERE, dond
+from tests.command import dond
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
@@ -188,30 +187,63 @@ def short_league(folder: Path) -> Job:
     return small_jobs(folder, comparison={"acts": None, "seeds": 1, "reference": "pool"})[1]
 
 
-def test_killed_run_resumes_to_the_same_result(tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        folder.mkdir()
-    whole, killed = short_league(first), short_league(second)
-    code = (
-        "import pathlib, sys, torch; torch.set_num_threads(1)\n"
-        "from tests.experiments.test_baselines import short_league\n"
-        "from experiments.baselines.runs import run_job\n"
-        "run_job(short_league(pathlib.Path(sys.argv[1])))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(second)], env=HERE, cwd=ROOT)
-    while process.poll() is None and not (killed.folder / PRACTICED).is_file():
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (killed.folder / DONE).is_file(), "it was over before it was killed"
-    with (killed.folder / PRACTICED).open("a") as file:
-        file.write('{"round": 9, "lea')  # as a kill may leave a line
-    expected = run_job(whole)
-    assert run_job(killed) == expected
-    before = (killed.folder / DONE).stat().st_mtime_ns
-    assert run_job(killed) == expected
-    assert (killed.folder / DONE).stat().st_mtime_ns == before
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory) -> ArmRun:
+    return run_job(short_league(tmp_path_factory.mktemp("whole")))
+
+
+def run_until(job: Job, moment: str, number: int) -> None:
+    """Run ``job`` in a forked process that ends at a moment of its practice, or of its round, ``number``."""
+
+    def append(path: Path, lines: list[str]) -> None:
+        rows = len(append_lines(path, [])) + 1
+        if rows == number and moment in ("opened", "torn"):
+            with path.open("ab") as file:
+                file.write(lines[0].encode()[: 0 if moment == "opened" else 20])
+            os._exit(9)
+        append_lines(path, lines)
+        if rows == number and moment == "practised":
+            os._exit(9)
+
+    if (child := os.fork()) == 0:
+        try:
+            runs.append_lines = append
+            if moment == "committed":
+                runs.SilentWatcher.on_commit = lambda _, progress, __: (
+                    os._exit(9) if progress.rounds == number else None
+                )
+            run_job(job)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+# Each round has two practices, then its commit: the third row is torn right after the first commit.
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [("opened", 1), ("torn", 1), ("practised", 1), ("torn", 2), ("committed", 1), ("torn", 3)],
+)
+def test_killed_run_resumes_to_the_same_result(tmp_path, uninterrupted, moment, number):
+    job = short_league(tmp_path)
+    run_until(job, moment, number)
+    assert run_job(job) == uninterrupted
+    before = (job.folder / DONE).stat().st_mtime_ns
+    assert run_job(job) == uninterrupted
+    assert (job.folder / DONE).stat().st_mtime_ns == before
+
+
+def test_missing_and_damaged_rows_of_a_practice_are_refused(tmp_path):
+    job = short_league(tmp_path)
+    run_job(job)
+    lines = (job.folder / PRACTICED).read_text().splitlines(keepends=True)
+    for kept, error in (
+        (lines[:2] + lines[3:], "main's practice in round 2"),
+        ([*lines[:2], lines[2][:20] + lines[3], *lines[4:]], "line 3"),
+    ):
+        (job.folder / DONE).unlink(missing_ok=True)
+        (job.folder / PRACTICED).write_text("".join(kept))
+        with pytest.raises(DondError, match=error):
+            run_job(job)
 
 
 def test_results_are_appended_once(tmp_path):

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dond_marl.errors import InputError, RunFailure
+from dond_marl.errors import InputError, RunFailure, error_line
+from league.ledger.schema import has_schema, refuse_irregular
 
 JOURNAL = "journal.sqlite"
 STUDY = -1  # participant number of events of the study itself
@@ -52,7 +53,7 @@ class Journal:
             self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")  # every commit is on disk when it returns
-            if not self._db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'events'").fetchone()[0]:
+            if not self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 self._db.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
         except sqlite3.Error as error:
             raise JournalError(
@@ -75,13 +76,13 @@ class Journal:
                 raise
         except sqlite3.Error as error:
             raise JournalError(f"{self._name}: cannot be written ({error}); earlier events are safe") from None
+        with suppress(sqlite3.Error):  # a copy of the file alone is complete; on a full disk they stay in the log
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def read(self) -> list[StudyEvent]:
         """All events in order. Raises :class:`JournalError`."""
-        try:
+        with damage_reported(self._name):
             return list(_events(self._db))
-        except (sqlite3.Error, ValueError) as error:
-            raise JournalError(f"{self._name}: cannot be read ({error}); restore a copy") from None
 
     def close(self) -> None:
         self._db.close()
@@ -100,14 +101,27 @@ def read_journal(folder: Path) -> list[StudyEvent]:
     path = folder / JOURNAL
     if not path.is_file():
         raise InputError(f"{folder} is no study's folder: it holds no {JOURNAL}")
+    refuse_irregular(path, JournalError)
+    source = f"{path.resolve().as_uri()}?mode=ro"
+    with damage_reported(str(path)), closing(sqlite3.connect(source, uri=True)) as db:
+        return list(_events(db))
+
+
+@contextmanager
+def damage_reported(name: str = "the study's journal") -> Iterator[None]:
+    """Raise :class:`JournalError` for what a journal that is damaged, or of another person, leads to in its readers."""
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            return list(_events(db))
-    except (sqlite3.Error, ValueError) as error:
-        raise JournalError(f"{path}: cannot be read ({error}); restore a copy") from None
+        yield
+    except (
+        *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration, TypeError),
+        *(ValueError, sqlite3.Error),
+    ) as error:
+        raise JournalError(f"{name}: cannot be read ({error_line(error)}); restore a copy") from None
 
 
 def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
+    if not has_schema(db, _SCHEMA):
+        raise ValueError("its tables are not those of a study's journal")
     for at, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
         yield StudyEvent(datetime.fromisoformat(at), participant, kind, json.loads(data))
 

@@ -15,7 +15,7 @@ from dond_marl.game import Act, Action, Scenario, State, Triple, apply
 from dond_marl.randomness import generator
 from league.ledger.run_directory import SETTINGS
 from league.ledger.trusted_names import read_settings
-from league.web.study.journal import JournalError, StudyEvent, read_journal
+from league.web.study.journal import JournalError, StudyEvent, damage_reported, read_journal
 from league.web.study.settings import PERSON, StudyConfig
 
 Phase = Literal[
@@ -161,6 +161,7 @@ class Progress:
     passed: int = 0  # participants who passed the check
     codes: list[str] = field(default_factory=list)  # SHA-256 of the completion codes
 
+    @damage_reported()
     def apply_all(self, events: Iterable[StudyEvent]) -> Progress:
         """Apply events in order; returns this object."""
         for event in events:

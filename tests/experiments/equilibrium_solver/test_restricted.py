@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, lewis_space, pack
@@ -23,8 +26,9 @@ from experiments.equilibrium_solver.restricted import (
     with_labels,
 )
 from experiments.equilibrium_solver.tree import Tree
-from experiments.restricted import GAMES, append_rows, memoryless_members, read_json_lines, solve_pool, solve_turns
+from experiments.restricted import GAMES, memoryless_members, solve_pool, solve_turns
 from experiments.results.files import FOLDER
+from league.ledger.run_directory import source_commit
 from partners.mixture import Mixture
 from tests.command import dond
 from tests.experiments.equilibrium_solver.perfect_recall import anything
@@ -114,11 +118,27 @@ def test_finished_pools_are_not_solved_again(tmp_path):
     parts = [
         {**key, "pool": pool.counts.tolist(), "rows": [row], "changed_since": False} for pool in ordered_pools(1, 3)
     ]
-    append_rows(stored, parts)
+    append_lines(stored, map(json.dumps, parts))
     (made,) = solve_turns(10, [0.0], 3, stored)
     assert made["itself"] == [8.0, 16.0] and made["nash_conv"] == [4.0, 6.0]
     assert (made["pools"], made["members"], made["p"], made["seconds"], made["commit"]) == (8, 14, 0.0, 72.0, "a")
     assert len(read_json_lines(stored)) == 8
+
+
+def test_row_that_a_kill_tore_is_made_again(tmp_path):
+    pair = [[1.0, 1.0], [2.0, 2.0]]
+    row = {"from_set": [1, 2], "itself": [1, 2], "response": pair, "nash_conv": [0, 0], "player_gain": [0, 0]}
+    key = {"turns": 10, "chances": [0.0, 0.5], "seed": 0, "members": memoryless_members(), "seconds": 9.0}
+    for pool in ordered_pools(1, 0):
+        part = {**key, "pool": pool.counts.tolist(), "rows": [{**row, "free_gain": pair}] * 2, **source_commit()}
+        append_lines(tmp_path / "pools.jsonl", [json.dumps(part)])
+    words = "--set", "turns=[10]", "--set", "chances=[0, 0.5]", "--set", f"output_dir={tmp_path}"
+    assert dond("experiment", "restricted", *words) == 0
+    path = tmp_path / "results.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    assert dond("experiment", "restricted", *words) == 0
+    assert path.read_bytes() == whole and [row["p"] for row in read_json_lines(path)] == [0, 0.5]
 
 
 @pytest.mark.parametrize("setting", ["turns=[5]", "chances=[0.5, 1]", "chances=[0, 2]", "chances=[]"])
@@ -130,7 +150,7 @@ def test_wrong_settings_are_refused(setting, tmp_path, capsys):
 def test_finished_turns_are_shown_without_work(tmp_path, capsys):
     """The stored rows of two turns, in a file of their own."""
     rows = [row for row in read_json_lines(FOLDER / "restricted.jsonl") if row["turns"] == 2]
-    append_rows(tmp_path / "rows.jsonl", rows)
+    append_lines(tmp_path / "rows.jsonl", map(json.dumps, rows))
     words = ("--set", "turns=[2]", "--set", f"output_dir={tmp_path / 'run'}", "--results", str(tmp_path / "rows.jsonl"))
     assert dond("experiment", "restricted", *words) == 0
     assert "9.06" in capsys.readouterr().out

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dond_marl.errors import InputError
 from league.bench.results import FORMAT, ResultsError, append, read, seal_row
 
 NAMES = st.text(min_size=1, max_size=20)
@@ -62,7 +63,7 @@ def test_last_line_without_line_end_stays(tmp_path):
     ("line", "said"),
     [
         ("{", "JSON"),
-        ("[1]", "format"),
+        ("[1]", "JSON"),
         ('{"format": 99}', "format"),
         (json.dumps({"format": FORMAT}), "submission"),
         (json.dumps({**row(points=1.0), "figures": {"points": 9.0}}), "SHA-256"),
@@ -75,7 +76,7 @@ def test_a_damaged_line_is_refused_by_its_number_and_nothing_is_added(tmp_path, 
     path.write_text(path.read_text() + line + "\n")
     before = path.read_bytes()
     for attempt in (lambda: read([path]), lambda: append(path, row())):
-        with pytest.raises(ResultsError, match=rf"line 2: .*{said}"):
+        with pytest.raises(InputError, match=rf"line 2: .*{said}"):
             attempt()
     assert path.read_bytes() == before
 
@@ -85,7 +86,7 @@ def test_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
     with pytest.raises(ResultsError, match=str(path)):
         read([path])
     path.write_bytes(b"\xff\xfe\n")
-    with pytest.raises(ResultsError, match="line 1"):
+    with pytest.raises(InputError, match="line 1"):
         read([path])
 
 

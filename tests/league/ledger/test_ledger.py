@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
+from league.ledger.run_directory import LEDGER, SETTINGS, has_begun
 from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config
 from league.settings.sections import EnvConfig, LeagueConfig
@@ -232,6 +234,36 @@ def test_kill_inside_a_transaction(path, tmp_path, statement):
         assert ledger.next_round == 2 and ledger.fingerprint() == before
         commit(ledger, 2)
         assert ledger.next_round == 3
+
+
+def test_file_alone_has_all_rounds_after_a_kill(path, tmp_path):
+    done = child(tmp_path, path, "commit(ledger, 2)\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert done.returncode == -signal.SIGKILL, done
+    (tmp_path / "copy").mkdir()
+    copied = shutil.copy(path, tmp_path / "copy")
+    with Ledger(Path(copied)) as copy, Ledger(path) as ledger:
+        assert copy.next_round == 3 and copy.fingerprint() == ledger.fingerprint()
+
+
+def test_reader_of_an_earlier_state_delays_no_commit(path):
+    with ReadLedger(path) as reader, reader.snapshot(), Ledger(path) as ledger:
+        assert reader.next_round == 2
+        commit(ledger, 2)
+        assert (reader.next_round, ledger.next_round) == (2, 3)
+
+
+def test_ledger_that_lost_its_rows_is_refused(path):
+    path.with_name(SETTINGS).touch()  # written after the first rows
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+    for kind in (Ledger, ReadLedger):
+        with pytest.raises(LedgerError, match="lost its rows"):
+            kind(path)
+    assert has_begun(path.parent, LEDGER)
+    path.with_name(SETTINGS).unlink()
+    with Ledger(path) as ledger:
+        assert not ledger.has_begun
 
 
 def test_facts_dtype():

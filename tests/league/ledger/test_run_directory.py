@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dond_marl.files import append_lines, read_json_lines
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import (
     LEDGER,
@@ -152,6 +154,33 @@ def test_folder_is_deleted_only_without_results(tmp_path):
     with pytest.raises(RunError, match="no more"), find_run(directory.path, SETTINGS):
         raise RunError("no more")
     assert directory.path.exists()  # it was there before
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_file_system_without_locks_is_named_and_no_folder_stays(tmp_path, monkeypatch, number):
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    (tmp_path / "0001").mkdir()
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with pytest.raises(RunError, match="local disk"), new_run(tmp_path):
+        pass
+    assert [folder.name for folder in tmp_path.iterdir()] == ["0001"]
+    notices: list[str] = []
+    with pytest.raises(RunNotFound):
+        newest_run(tmp_path, notify=notices.append)
+    assert len(notices) == 1
+    append_lines(tmp_path / "rows.jsonl", ["{}"])  # a row is written without a lock rather than lost
+    assert read_json_lines(tmp_path / "rows.jsonl") == [{}]
+
+
+def test_files_of_killed_writes_are_removed_under_the_lock(tmp_path):
+    run, name = trained(tmp_path / "0001", 1), ".step_00000001.safetensors.new.0123456789abcdef.tmp"
+    for folder in (run, run / "blobs", run / "checkpoints"):
+        folder.mkdir(exist_ok=True)
+        (folder / name).touch()
+    with RunDirectory(run):
+        assert not list(run.rglob("*.tmp"))
 
 
 def test_league_stopped_before_its_start_is_written_leaves_no_folder(tmp_path):

@@ -174,6 +174,16 @@ def test_run_killed_before_its_start(tmp_path):
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 
 
+def test_run_whose_ledger_lost_its_rows_is_not_begun_again(tmp_path):
+    config, folder = write_settings(tmp_path, 1), tmp_path / "runs" / "0001"
+    assert run("--config", config).returncode == 0
+    (folder / "ledger.sqlite").write_bytes(b"")
+    for words in (("--resume", folder), ("--config", config, "--resume", folder), ("--config", config, "--resume")):
+        done = run(*words)
+        assert done.returncode == 1 and "lost its rows" in done.stderr
+    assert (folder / "ledger.sqlite").stat().st_size <= 4096
+
+
 def test_lost_settings_file_is_rewritten(finished):
     folder = finished[1]
     settings = folder / "config.yaml"

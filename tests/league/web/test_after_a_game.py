@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 from dond_marl.game import Act, Action, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
+from dond_marl.records.files import read_lines
 from dond_marl.records.record import InexactGame, record_of, to_line
 from league.display.game import describe_act
 from league.display.session import write_down
@@ -71,6 +74,17 @@ def test_record_number_finds_the_game(tmp_path):
     for number, record in ((1, WASTEFUL), (2, other)):
         asked = parse_qs(urlsplit(GameAddress(str(book), str(number)).url("/replay/game.json")).query)
         assert game_of({str(book): book}, asked["file"][0], int(asked["game"][0])) == record
+
+
+@pytest.mark.parametrize("torn", [b'{"version": 1, "sea', b"{", '{"occupants": ["\u00e9'.encode()[:-1]])
+def test_torn_line_of_a_book_costs_no_other_game(tmp_path, torn):
+    book = tmp_path / "games.jsonl"
+    write_down(WASTEFUL, book)
+    book.write_bytes(book.read_bytes() + torn)
+    assert list(read_lines(book)) == [WASTEFUL]
+    other = game(Action(Act.DISAGREE))
+    assert write_down(other, book) == 2
+    assert list(read_lines(book)) == [WASTEFUL, other]
 
 
 # Scores

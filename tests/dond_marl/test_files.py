@@ -1,0 +1,95 @@
+"""Files: reading within a bound, appending to JSON lines after a torn one, temporary files of kills."""
+
+from __future__ import annotations
+
+import json
+import threading
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.files import append_lines, atomic_replace, read_bytes, read_json_lines, remove_temporaries
+
+WHOLE = '{"a": 1}\n{"a": 2}\n'
+TORN = [b'{"a', b"{", '{"a": "\u00e9'.encode()[:-1], b"\0\0\0", b'{"a": \0\0']
+
+
+def test_reading_allocates_no_more_than_the_file(tmp_path):
+    (tmp_path / "small").write_bytes(b"x" * 1000)
+    tracemalloc.start()
+    try:
+        assert len(read_bytes(tmp_path / "small", 4 * 2**30)) == 1000
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert read_bytes(tmp_path / "small", 1000) == b"x" * 1000
+    with pytest.raises(OSError, match="999 bytes"):
+        read_bytes(tmp_path / "small", 999)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a file without a size is in Linux' /proc")
+def test_file_without_a_size_is_read_to_its_end_or_refused():
+    status = Path("/proc/self/status")
+    assert status.stat().st_size == 0 and b"nonvoluntary" in read_bytes(status, 2**20)
+    with pytest.raises(OSError, match="10 bytes"):
+        read_bytes(status, 10)
+
+
+@pytest.mark.parametrize("torn", TORN)
+def test_torn_line_is_passed_over_and_swallows_no_row(tmp_path, torn):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(WHOLE.encode() + torn)
+    assert read_json_lines(path) == [{"a": 1}, {"a": 2}]
+    assert len(append_lines(path, ['{"a": 3}', '{"a": 4}'])) == 2
+    assert path.read_text() == WHOLE + '{"a": 3}\n{"a": 4}\n'
+
+
+@pytest.mark.parametrize("last", ['{"a": 3}', "notes of mine"])
+def test_whole_line_without_line_end_stays(tmp_path, last):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(WHOLE + last)
+    append_lines(path, ["{}"])
+    assert path.read_text() == f"{WHOLE}{last}\n{{}}\n"
+
+
+@pytest.mark.parametrize("line", ["{", "", "[1]", "\0"])
+def test_unreadable_line_in_the_middle_is_named(tmp_path, line):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f'{{"a": 1}}\n{line}\n{{"a": 2}}\n')
+    with pytest.raises(InputError, match=r"rows\.jsonl, line 2"):
+        read_json_lines(path)
+
+
+def test_text_of_a_row_may_hold_any_line_separator(tmp_path):
+    row = {"a": "\u2028\u2029\x85\x0b\x0c\x1c\r\n"}
+    append_lines(tmp_path / "rows.jsonl", [json.dumps(row, ensure_ascii=False)] * 2)
+    assert read_json_lines(tmp_path / "rows.jsonl") == [row, row]
+
+
+def test_threads_append_whole_lines(tmp_path):
+    path = tmp_path / "rows.jsonl"
+
+    def append(thread: int) -> None:
+        for number in range(20):
+            append_lines(path, [json.dumps({"row": [thread, number]})])
+
+    threads = [threading.Thread(target=append, args=[thread]) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(row["row"] for row in read_json_lines(path)) == [[a, b] for a in range(4) for b in range(20)]
+
+
+def test_only_files_of_unfinished_writes_are_removed(tmp_path):
+    kept = ["config.yaml", ".config.yaml.1234.tmp", ".mine.tmp", "config.yaml.0123456789abcdef.tmp"]
+    for name in kept:
+        (tmp_path / name).touch()
+    writing = atomic_replace(tmp_path / "config.yaml")
+    writing.__enter__()  # never finished, as after a kill
+    assert len(list(tmp_path.iterdir())) == len(kept) + 1
+    remove_temporaries(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+    remove_temporaries(tmp_path / "none")
