@@ -109,10 +109,10 @@ def positions(
             continue
         for number, (rules, reveal) in enumerate(variants):
             rng = generator(seed, "positions", SOURCES.index(source), number)
-            scenarios, prior = _scenarios(source, max_count, games, rng)
+            scenarios = _scenarios(source, max_count, games, rng)
             # The first batch is the game; the two others change the values that seat_0 and seat_1 cannot observe.
             tables = [
-                GameBatch(shown, rules, prior=prior, reveal_partner_utilities=reveal)
+                GameBatch(shown, rules, reveal_partner_utilities=reveal)
                 for shown in (scenarios, *(_other_values(scenarios, seat, rng) for seat in (1, 0)))
             ]
             noise = Noise(seed, (number,), games)
@@ -245,23 +245,22 @@ def _answers(query: tuple[Partner, list[Turns]]) -> list[Decisions]:
     return [partner.act(turns) for turns in batches]
 
 
-def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> tuple[Scenarios, str]:
-    """Scenarios and the name of their prior; those made by hand lie outside its support."""
+def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> Scenarios:
+    """Scenarios of a source; those made by hand lie outside its support."""
     if source != "by_hand":
-        opened = open_source(source, max_count=max_count)
-        return opened.draw(rng, games), opened.prior
+        return open_source(source, max_count=max_count).draw(rng, games)
     counts = rng.integers(0, max_count + 1, size=(games, 3), dtype=np.int8)
     counts[~counts.any(axis=1), 1] = 1
     utilities = rng.integers(0, 11, size=(games, 2, 3), dtype=np.int8)
     utilities *= rng.integers(0, 2, size=(games, 1, 3), dtype=np.int8)
     counts[0], utilities[0], utilities[1, 0] = max_count, 10, 0  # the largest table; a seat that values nothing
-    return Scenarios(counts, utilities), "lewis"
+    return Scenarios(counts, utilities, "lewis")
 
 
 def _other_values(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
     utilities = scenarios.utilities.copy()
     utilities[:, seat] = rng.integers(0, 11, size=(scenarios.size, 3))
-    return Scenarios(scenarios.counts, utilities)
+    return scenarios._replace(utilities=utilities)
 
 
 def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Decisions:

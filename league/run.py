@@ -440,7 +440,7 @@ class Pair:
         from league.evaluation.diagnosis import diagnose
 
         return diagnose(
-            self.member, self.against, self.source, evaluation.scenarios, self.rules, seed=self.seed,
+            self.member, self.against, evaluation.scenarios, self.rules, seed=self.seed,
             confidence=self.confidence, report=report,
             player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
         )  # fmt: skip

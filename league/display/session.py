@@ -138,7 +138,6 @@ def _record(
         sitting.rules,
         seed=sitting.seed,
         index=(number,),
-        prior=source.prior,
         hints=(hint_source, None) if seat == 0 else (None, hint_source),
     )
     names = (name, sitting.name) if seat == 0 else (sitting.name, name)

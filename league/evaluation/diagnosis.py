@@ -19,7 +19,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
@@ -65,7 +65,6 @@ class _OwnTurns(NamedTuple):
 def diagnose(
     member: Spec | Partner,
     against: Spec | Partner,
-    source: ScenarioSource,
     scenarios: Scenarios,
     rules: Rules = Rules(),
     *,
@@ -79,7 +78,6 @@ def diagnose(
     Parameters
     ----------
     member, against : the occupants; only ``member`` is diagnosed.
-    source : gives the prior of the partner's values.
     scenarios : K scenarios, each played in both seats.
     confidence : of all intervals, two-sided, in (0, 1).
     player : ``member``, where it is seated already and its budget is counted.
@@ -93,7 +91,7 @@ def diagnose(
     def play(witness: Partner, index: tuple[int, ...]) -> Games:
         """The games of ``witness`` in seat ``index[0]``."""
         pair = (witness, partner) if index[0] == 0 else (partner, witness)
-        return rollout(pair, scenarios, rules, seed=seed, index=index, prior=source.prior)
+        return rollout(pair, scenarios, rules, seed=seed, index=index)
 
     def points_of(games: Games, seat: int) -> Doubles:
         return points_of_ten(games.scores, scenarios.pool_values)[:, seat]
@@ -108,7 +106,7 @@ def diagnose(
     report("each act is compared with the best one")
     notes, by_game, by_act = list[str](), None, dict[str, list[float]]()
     try:
-        by_game, by_act = _regrets(own_turns, partner, scenarios, rules, source.prior)
+        by_game, by_act = _regrets(own_turns, partner, scenarios, rules)
     except NotComputable as why:
         notes.append(f"the regret of acts is not known: {why}")
     spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
@@ -132,10 +130,11 @@ def diagnose(
 
 
 def _regrets(
-    own_turns: list[_OwnTurns], partner: Partner, scenarios: Scenarios, rules: Rules, prior: str
+    own_turns: list[_OwnTurns], partner: Partner, scenarios: Scenarios, rules: Rules
 ) -> tuple[Doubles, dict[str, list[float]]]:
     """The regrets of all acts: summed by seat and game, ``[2, K]``, and by kind of act. Raises ``NotComputable``."""
-    values, by_game, by_act = ActValues(partner, rules, prior), np.zeros((2, scenarios.size)), dict[str, list[float]]()
+    values, by_act = ActValues(partner, rules, scenarios.prior), dict[str, list[float]]()
+    by_game = np.zeros((2, scenarios.size))
     for seat, turns, decisions, rows in own_turns:
         for place, row in enumerate(rows.tolist()):
             state = values.position(scenarios.scenario(row), turns.history.act[place], turns.history.oA[place])

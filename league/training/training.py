@@ -288,7 +288,7 @@ def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
 
     Raises :class:`~dond_marl.errors.InputError` if no member of it is tractable.
     """
-    return ExactTargets(seat_occupant(partner), rules, lewis_space(), prior)
+    return ExactTargets(seat_occupant(partner), rules, lewis_space()._replace(prior=prior))
 
 
 def train(
@@ -406,7 +406,7 @@ def own_decisions_per_game(training: Training) -> float:
     scenarios, rules, decisions = source.block(seed, 0, MEASURED // 2), training.config.env.rules(), 0
     for seat in (0, 1):
         seats = (learner, partner) if seat == 0 else (partner, learner)
-        games = rollout(seats, scenarios, rules, seed=seed, prior=source.prior)
+        games = rollout(seats, scenarios, rules, seed=seed)
         decisions += int((games.turns.astype(int) + 1 - seat).sum()) // 2
     return max(decisions / MEASURED, 1.0)
 

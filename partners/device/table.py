@@ -141,7 +141,7 @@ class DeviceTable:
         utilities: Tensor,
         rules: Rules = Rules(),
         *,
-        prior: str = "",
+        prior: str,
         reveal_partner_utilities: bool = False,
     ) -> None:
         if rules.message_length or rules.secret_claims:
@@ -292,5 +292,7 @@ class DeviceTable:
 
 def to_device(device: torch.device, scenarios: Scenarios) -> tuple[Tensor, Tensor]:
     """Scenarios on a device: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
-    counts, utilities = (np.ascontiguousarray(array, dtype=np.int8) for array in scenarios)
+    counts, utilities = (
+        np.ascontiguousarray(array, dtype=np.int8) for array in (scenarios.counts, scenarios.utilities)
+    )
     return torch.tensor(counts, device=device), torch.tensor(utilities, device=device)
