@@ -108,19 +108,17 @@ def pack(scenarios: Iterable[Scenario], prior: str = "") -> Scenarios:
 def played_prior(scenarios: Scenarios) -> str:
     """The prior of scenarios that are to be played. Raises :class:`ScenarioError` where they name none that exists."""
     if scenarios.prior.partition("(")[0] not in SOURCES:
-        raise ScenarioError(
-            f"scenarios to play need the name of their prior, by which partners play: one of {', '.join(SOURCES)}, "
-            f"as in pack(scenarios, prior='lewis'); got {quote(scenarios.prior)}"
-        )
+        known, given = ", ".join(SOURCES), quote(scenarios.prior)
+        raise ScenarioError(f"scenarios to play name their prior, as in pack(..., 'lewis'): {known}; got {given}")
     return scenarios.prior
 
 
 def join(parts: Sequence[Scenarios]) -> Scenarios:
-    """All scenarios of ``parts``, in their order. Raises :class:`ScenarioError` for parts of different priors."""
+    """All scenarios of ``parts``, in order, read-only. Raises :class:`ScenarioError` for parts of different priors."""
     counts, utilities, priors = zip(*parts, strict=True)
     if len(set(priors)) > 1:
         raise ScenarioError(f"scenarios of one prior are played together; got {', '.join(sorted(set(priors)))}")
-    return Scenarios(np.concatenate(counts), np.concatenate(utilities), priors[0])
+    return Scenarios(read_only(np.concatenate(counts)), read_only(np.concatenate(utilities)), priors[0])
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +138,7 @@ def lewis_space() -> Scenarios:
         legal = valued.all(axis=1) & shared.any(axis=1)
         utilities = np.stack([first[legal], second[legal]], axis=1)
         tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities, "lewis"))
-    return _sealed(join(tables))
+    return join(tables)
 
 
 @lru_cache(maxsize=4096)
@@ -174,10 +172,6 @@ def read_only(array: NDArray[np.int8]) -> NDArray[np.int8]:
     """The same array, made read-only."""
     array.flags.writeable = False
     return array
-
-
-def _sealed(scenarios: Scenarios) -> Scenarios:
-    return Scenarios(read_only(scenarios.counts), read_only(scenarios.utilities), scenarios.prior)
 
 
 class ScenarioError(InputError):
@@ -420,7 +414,7 @@ def lewis_part(split: str) -> Scenarios:
     paper[json.loads(PAPER_TEST.read_text(encoding="ascii"))] = True
     test = ~_known_views(space).all(axis=1)
     part = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
-    return _sealed(space.rows(np.flatnonzero(part)))
+    return join([space.rows(np.flatnonzero(part))])
 
 
 def beyond_lewis(seed: int, n: int) -> Scenarios:

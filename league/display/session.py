@@ -23,6 +23,7 @@ from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from league.display.game import LeftTheTable
+from league.tasks.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.scripted.generated import Generated
 
@@ -70,7 +71,7 @@ class Sitting:
     @cached_property
     def best_response(self) -> BestResponse | None:
         """The best response to the partner; ``None`` if it is not known exactly."""
-        if not exact_by_answers(self.partner, self.rules):
+        if not (is_free(self.partner) and exact_by_answers(self.partner, self.rules)):
             return None
         try:
             return BestResponse(self.partner)

@@ -20,10 +20,11 @@ from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, partner_name, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from league.standings.as_csv import plain_values
+from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
 from partners.llm.partner import LLMPartner
@@ -71,6 +72,7 @@ def diagnose(
     seed: int = 0,
     confidence: float = 0.95,
     player: Partner | None = None,
+    exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Play ``member`` in both seats of ``scenarios``, twice, and score its acts.
@@ -80,6 +82,7 @@ def diagnose(
     member, against : the occupants; only ``member`` is diagnosed.
     scenarios : K scenarios, each played in both seats.
     confidence : of all intervals, two-sided, in (0, 1).
+    exact : also query code of others beyond its games, for the regrets.
     player : ``member``, where it is seated already and its budget is counted.
     report : receives progress messages.
 
@@ -106,6 +109,8 @@ def diagnose(
     report("each act is compared with the best one")
     notes, by_game, by_act = list[str](), None, dict[str, list[float]]()
     try:
+        if not (exact or is_free(partner)):
+            raise NotComputable(IN_GAMES_ONLY)
         by_game, by_act = _regrets(own_turns, partner, scenarios, rules)
     except NotComputable as why:
         notes.append(f"the regret of acts is not known: {why}")
@@ -115,8 +120,8 @@ def diagnose(
     points = mean_over_scenarios(np.stack(own), groups, confidence)
     lost = None if by_game is None else mean_over_scenarios(by_game, groups, confidence)
     return Diagnosis(
-        member=member if isinstance(member, str) else repr(member),
-        against=against if isinstance(against, str) else repr(against),
+        member=member if isinstance(member, str) else partner_name(member),
+        against=against if isinstance(against, str) else partner_name(against),
         games=2 * scenarios.size,
         points=points,
         lost=lost,

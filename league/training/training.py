@@ -46,6 +46,7 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
+from league.tasks.occupant_kinds import is_free
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
@@ -435,7 +436,8 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
     Empty if values are revealed or the best response is not exact.
     """
     terms = training.heldout_terms()
-    if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
+    solved = is_free(training.partner) and exact_by_answers(training.partner, terms.rules)
+    if terms.revealed or not solved or terms.source.table is None:
         return {}
     learner = NetworkPartner(training.learner.network, greedy=greedy)
     evaluation = evaluate(learner, training.partner, terms.source, terms.rules, seed=terms.seed)

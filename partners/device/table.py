@@ -292,7 +292,5 @@ class DeviceTable:
 
 def to_device(device: torch.device, scenarios: Scenarios) -> tuple[Tensor, Tensor]:
     """Scenarios on a device: counts ``[N, 3]`` and utilities ``[N, 2, 3]``, int8."""
-    counts, utilities = (
-        np.ascontiguousarray(array, dtype=np.int8) for array in (scenarios.counts, scenarios.utilities)
-    )
+    counts, utilities = (np.ascontiguousarray(array, dtype=np.int8) for array in scenarios[:2])
     return torch.tensor(counts, device=device), torch.tensor(utilities, device=device)
