@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Ending, IllegalAct, Rules, rule_against_message
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.sources import Scenarios, played_prior
 from dond_marl.seats import (
     UNREACHED,
     Bools,
@@ -79,12 +79,11 @@ class GameBatch:
         scenarios: Scenarios,
         rules: Rules = Rules(),
         *,
-        prior: str = "",
         reveal_partner_utilities: bool = False,
         illegal: OnIllegal = "raise",
     ) -> None:
         size, length = scenarios.size, rules.max_turns
-        self.rules, self.prior = rules, prior
+        self.rules, self.prior = rules, played_prior(scenarios)
         self._scenarios, self._reveal, self._illegal = scenarios, reveal_partner_utilities, illegal
         self.turns_taken = 0
         self.live: Rows = np.arange(size)

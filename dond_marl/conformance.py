@@ -8,7 +8,7 @@ from purity, privileged ones from not depending on the other seat's values.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from dond_marl.game import MAX_COUNT, Act, Rules, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, observe_turns
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, open_source
-from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide
+from dond_marl.seats import Cause, Decisions, History, Partner, Traits, Turns, decide, expensive_to_query, partner_name
 
 VARIANTS = (  # rules, whether the partner's values are revealed
     (Rules(1), False),
@@ -33,6 +33,7 @@ VARIANTS = (  # rules, whether the partner's values are revealed
 )
 SOURCES = ("uniform", "lewis", "by_hand")
 _EARLY, _LATE = 10, 2  # the first and last turns of a long game that are checked
+QUERIES = 11  # of one position at most: of all its games, once for what each declaration must not change
 _SAME = 1e-5  # tolerance for the confidences of networks in batches of other sizes
 
 
@@ -48,17 +49,22 @@ def check_partner(
     partner: Partner,
     *,
     max_count: int = MAX_COUNT,
-    games: int = 24,
+    games: int | None = None,
     sources: tuple[str, ...] = SOURCES,
     variants: Sequence[tuple[Rules, bool]] = VARIANTS,
+    report: Callable[[str], object] = print,
 ) -> None:
     """Check ``partner`` in ``games`` games of each kind, with at most ``max_count`` items of a type.
 
-    ``sources`` and ``variants`` (rules, and whether values are revealed) restrict the kinds to those that it supports.
+    ``games``: by default 4, or 1 where answers are expensive. ``sources`` and ``variants`` (rules, and whether values
+    are revealed) restrict the kinds to those that it supports. ``report`` is told first how many decisions that takes.
     Raises :class:`AssertionError` naming the first violation and its position.
     """
     _check_kind(partner)
-    exempt = partner.traits.remote or partner.traits.human
+    exempt, games = partner.traits.remote or partner.traits.human, games or 4 - 3 * expensive_to_query(partner.traits)
+    kinds = len(sources) - ("lewis" in sources and max_count < LEWIS_MAX_COUNT)
+    reached = kinds * games * sum(min(rules.max_turns, _EARLY + _LATE) for rules, _ in variants)
+    report(f"{partner_name(partner)} is asked for {reached * (1 if exempt else QUERIES):,} decisions at most")
     copy = partner if exempt else _copy_by_pickling(partner)
     rng = generator(0, "conformance")
     for position in positions(partner, max_count=max_count, games=games, sources=sources, variants=variants):
@@ -109,10 +115,10 @@ def positions(
             continue
         for number, (rules, reveal) in enumerate(variants):
             rng = generator(seed, "positions", SOURCES.index(source), number)
-            scenarios, prior = _scenarios(source, max_count, games, rng)
+            scenarios = _scenarios(source, max_count, games, rng)
             # The first batch is the game; the two others change the values that seat_0 and seat_1 cannot observe.
             tables = [
-                GameBatch(shown, rules, prior=prior, reveal_partner_utilities=reveal)
+                GameBatch(shown, rules, reveal_partner_utilities=reveal)
                 for shown in (scenarios, *(_other_values(scenarios, seat, rng) for seat in (1, 0)))
             ]
             noise = Noise(seed, (number,), games)
@@ -143,8 +149,8 @@ def _copy_by_pickling(partner: Partner) -> Partner:
         copy: Partner = pickle.loads(pickle.dumps(partner))  # noqa: S301  # our own pickle
     except Exception as error:
         raise AssertionError(
-            f"{partner!r} must be picklable: define its class at the top of a module, and hold nothing in it that "
-            f"cannot be pickled ({type(error).__name__}: {error})"
+            f"{partner_name(partner)} must be picklable: define its class at the top of a module, and hold nothing "
+            f"in it that cannot be pickled ({type(error).__name__}: {error})"
         ) from error
     return copy
 
@@ -158,7 +164,7 @@ def _check_pure(partner: Partner, position: CheckedPosition, decisions: Decision
 
     check(turns, "when asked twice")
     check(position.hidden, "when the other seat's values change")
-    orders = rng.permutation(size), rng.permutation(size)[: size // 2], rng.integers(size, size=1)
+    orders = rng.permutation(size), rng.permutation(size)[: (size + 1) // 2], rng.integers(size, size=1)
     for order, when in zip(orders, ("in another order", "among fewer games", "alone"), strict=True):
         check(turns.rows(order), when, _rows(decisions, order))
     small = np.flatnonzero(turns.counts.max(axis=1) == turns.counts.max(axis=1).min())
@@ -176,7 +182,7 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     try:
         decisions = partner.act(turns)
     except Exception as error:
-        raise AssertionError(f"{partner!r} raised {type(error).__name__} ({where}): {error}") from error
+        raise AssertionError(f"{partner_name(partner)} raised {type(error).__name__} ({where}): {error}") from error
     _expect(
         isinstance(decisions, Decisions), partner, where, f"must return {DECISIONS}; got {type(decisions).__name__}"
     )
@@ -208,7 +214,7 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
 
 def _expect(condition: bool | np.bool_, partner: object, where: str, violation: str) -> None:
     if not condition:
-        raise AssertionError(f"{partner!r} {violation} ({where})")
+        raise AssertionError(f"{partner_name(partner)} {violation} ({where})")
 
 
 def _expect_same(partner: object, where: str, first: Decisions, second: Decisions, when: str) -> None:
@@ -245,23 +251,22 @@ def _answers(query: tuple[Partner, list[Turns]]) -> list[Decisions]:
     return [partner.act(turns) for turns in batches]
 
 
-def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> tuple[Scenarios, str]:
-    """Scenarios and the name of their prior; those made by hand lie outside its support."""
+def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> Scenarios:
+    """Scenarios of a source; those made by hand lie outside its support."""
     if source != "by_hand":
-        opened = open_source(source, max_count=max_count)
-        return opened.draw(rng, games), opened.prior
+        return open_source(source, max_count=max_count).draw(rng, games)
     counts = rng.integers(0, max_count + 1, size=(games, 3), dtype=np.int8)
     counts[~counts.any(axis=1), 1] = 1
     utilities = rng.integers(0, 11, size=(games, 2, 3), dtype=np.int8)
     utilities *= rng.integers(0, 2, size=(games, 1, 3), dtype=np.int8)
-    counts[0], utilities[0], utilities[1, 0] = max_count, 10, 0  # the largest table; a seat that values nothing
-    return Scenarios(counts, utilities), "lewis"
+    counts[0], utilities[0], utilities[1:2, 0] = max_count, 10, 0  # the largest table; a seat that values nothing
+    return Scenarios(counts, utilities, "lewis")
 
 
 def _other_values(scenarios: Scenarios, seat: int, rng: np.random.Generator) -> Scenarios:
     utilities = scenarios.utilities.copy()
     utilities[:, seat] = rng.integers(0, 11, size=(scenarios.size, 3))
-    return Scenarios(scenarios.counts, utilities)
+    return scenarios._replace(utilities=utilities)
 
 
 def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Decisions:

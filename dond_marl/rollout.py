@@ -15,7 +15,7 @@ from dond_marl.batch import GameBatch, Games, OnIllegal
 from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.scenarios.sources import Scenarios, join
 from dond_marl.seats import Doubles, Floats, HintSource, Partner, Turns, no_noise
 
 
@@ -77,17 +77,16 @@ def rollout(
     *,
     seed: int,
     index: tuple[int, ...] = (),
-    prior: str = "",
     reveal_partner_utilities: bool = False,
     illegal: OnIllegal = "raise",
     hints: tuple[HintSource | None, HintSource | None] = (None, None),
 ) -> Games:
     """Play every scenario once, ``occupants[0]`` in ``seat_0``. Raises :class:`OccupantError`.
 
-    ``(seed, index)``: determines the random numbers. ``prior``: name of the scenario distribution that the seats see.
-    ``illegal``: whether an illegal act raises or forfeits its game. ``hints``: the hint source of each seat.
+    ``(seed, index)``: determines the random numbers. ``illegal``: whether an illegal act raises or forfeits its game.
+    ``hints``: the hint source of each seat.
     """
-    table = GameBatch(scenarios, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
+    table = GameBatch(scenarios, rules, reveal_partner_utilities=reveal_partner_utilities, illegal=illegal)
     return _play(table, occupants, Noise(seed, index, scenarios.size), hints)
 
 
@@ -97,14 +96,13 @@ def rollout_blocks(
     rules: Rules = Rules(),
     *,
     seed: int,
-    prior: str = "",
     reveal_partner_utilities: bool = False,
     hints: tuple[HintSource | None, HintSource | None] = (None, None),
 ) -> list[Games]:
     """Play several blocks in one batch: equal to one :func:`rollout` per block, with fewer calls to the occupants."""
     sizes = [block.scenarios.size for block in blocks]
-    together = Scenarios(*map(np.concatenate, zip(*(block.scenarios for block in blocks), strict=True)))
-    table = GameBatch(together, rules, prior=prior, reveal_partner_utilities=reveal_partner_utilities)
+    together = join([block.scenarios for block in blocks])
+    table = GameBatch(together, rules, reveal_partner_utilities=reveal_partner_utilities)
     games, ends = _play(table, occupants, Noise.of_blocks(seed, blocks), hints), np.cumsum(sizes).tolist()
     return [games.rows(slice(start, end)) for start, end in zip([0, *ends], ends, strict=False)]
 

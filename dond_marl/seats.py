@@ -215,6 +215,12 @@ class Partner(Protocol):
         ...
 
 
+def partner_name(partner: object) -> str:
+    """The name of a partner for people: its ``name`` or its ``repr``, of one without these its class."""
+    name, plain = getattr(partner, "name", None), type(partner).__repr__ is object.__repr__
+    return name if isinstance(name, str) and name else type(partner).__name__ if plain else repr(partner)
+
+
 @runtime_checkable
 class Hinter(Protocol):
     """A provider of hints for a batch of turns."""

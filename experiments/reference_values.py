@@ -124,7 +124,7 @@ def _by_enumeration(partner: Partner, seat: int) -> tuple[bool, str, Doubles, fl
     total, exact = 0.0, True
     for pool in range(int(pool_of.max()) + 1):
         rows = np.flatnonzero(pool_of.reshape(-1) == pool)
-        table = Scenarios(*(array[rows] for array in space))
+        table = space.rows(rows)
         contexts = contexts_in(table, seat)
         game = Adaptive(partner, contexts, seat, RULES, PRIOR)
         value, sure = game.value()
@@ -181,7 +181,7 @@ def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
 def _response_points(response: Partner, partner: Partner, table: Scenarios, seat: int, number: int) -> Doubles:
     """The response's points of ten in each scenario, ``[N]``."""
     pair = (response, partner) if seat == 0 else (partner, response)
-    games = rollout(pair, table, RULES, seed=0, index=(number, seat), prior=PRIOR)
+    games = rollout(pair, table, RULES, seed=0, index=(number, seat))
     points: Doubles = points_of_ten(games.scores, table.pool_values)[:, seat]
     return points
 
@@ -211,13 +211,13 @@ def fingerprint_of(partner: Partner) -> str:
     The digest of a network may differ between kinds of machines, by rounding between nearly equal actions.
     """
     space = lewis_space()
-    some = Scenarios(*(array[::15] for array in space))
+    some = space.rows(slice(None, None, 15))
     digest = hashlib.sha256()
     for number, name in enumerate(("heuristic", "random")):
         other = seat_occupant(name)
         for seat in (0, 1):
             pair = (partner, other) if seat == 0 else (other, partner)
-            games = rollout(pair, some, seed=0, index=(number, seat), prior=PRIOR)
+            games = rollout(pair, some, seed=0, index=(number, seat))
             digest.update(np.ascontiguousarray(games.scores, dtype=np.int16).tobytes())
     return digest.hexdigest()[:16]
 

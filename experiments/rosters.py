@@ -96,7 +96,7 @@ class CandidatePlay:
         witness.traits = Traits()  # its turns have noise, even if the candidate reads none, for later queries
         pairs: list[tuple[Partner, Partner]] = [(witness, probe), (probe, witness)]
         for seat, pair in enumerate(pairs):
-            rollout(pair, played, rules, seed=PLAY_SEED, index=(seat,), prior="lewis")
+            rollout(pair, played, rules, seed=PLAY_SEED, index=(seat,))
         self._positions = list(zip(witness.turns, witness.decisions, strict=True))
 
     @property
@@ -560,7 +560,7 @@ def bank_command(path: Path) -> None:
 
 def fixed_grammar() -> dict[str, Any]:
     """SHA-256 of the generated partners' grammar, and of their acts in games with each other."""
-    games = rollout((Generated(), Generated()), scenario_sample(), seed=PLAY_SEED, prior="lewis")
+    games = rollout((Generated(), Generated()), scenario_sample(), seed=PLAY_SEED)
     acts = games.act.tobytes() + games.oA.tobytes()
     return {
         "dials": len(DIALS),

@@ -413,6 +413,7 @@ class Pair:
     seed: int
     confidence: float
     name: str | None = None  # of the member, instead of its spec
+    exact: bool = False  # whether code of others is queried beyond its games
 
     def evaluate(self, report: Report = _silent) -> Evaluation:
         """Play the pair, and the best response. Raises what :func:`league.evaluation.evaluate.evaluate` raises."""
@@ -423,6 +424,7 @@ class Pair:
             return evaluate(
                 self.member, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
                 confidence=self.confidence, report=report, player=self.player, name=self.name,
+                exact=self.exact,
             )  # fmt: skip
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
@@ -440,8 +442,8 @@ class Pair:
         from league.evaluation.diagnosis import diagnose
 
         return diagnose(
-            self.member, self.against, self.source, evaluation.scenarios, self.rules, seed=self.seed,
-            confidence=self.confidence, report=report,
+            self.member, self.against, evaluation.scenarios, self.rules, seed=self.seed,
+            confidence=self.confidence, report=report, exact=self.exact,
             player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
         )  # fmt: skip
 
@@ -459,6 +461,7 @@ def check_pair(
     seed: int = 0,
     confidence: float = 0.95,
     name: str | None = None,
+    exact: bool = False,
 ) -> Pair:
     """The pair to evaluate, once its names, numbers, data, game and provenance are known to be right.
 
@@ -496,7 +499,7 @@ def check_pair(
         else:
             past, tested = UNKNOWN_PAST if player.traits.learned else NO_PAST, type(member).__name__
         confirm_opponents_unseen([against], past, tested)
-    return Pair(member, against, source, rules, player, sample, seed, confidence, name)
+    return Pair(member, against, source, rules, player, sample, seed, confidence, name, exact)
 
 
 def evaluate_pair(
@@ -515,8 +518,9 @@ def evaluate_pair(
     probe: also compute what better responses and more information would gain.
     diagnose: also measure each act's regret.
     terms: ``scenarios`` ("lewis"), ``split`` (its held-out part), ``data_dir``, ``sample`` (number of scenarios, all),
-        ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0), ``confidence`` of the intervals (0.95) and ``name`` of
-        the member in the tables (its spec), as for :func:`check_pair`.
+        ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0), ``confidence`` of the intervals (0.95), ``name`` of
+        the member in the tables (its spec) and ``exact`` (False: a partner of your own class is queried in its games
+        alone; True: also as often as an exact best response takes), as for :func:`check_pair`.
 
     Raises what :func:`check_pair` raises, and what playing raises.
     """

@@ -17,7 +17,7 @@ _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is 
 def turn_of(
     state: State,
     *,
-    prior: str = "",
+    prior: str,
     reveal_partner_utilities: bool = False,
     noise: Doubles | None = None,
     game_noise: Doubles | None = None,

@@ -218,7 +218,6 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         table = GameBatch(
             scenarios,
             self._rules,
-            prior=self._source.prior,
             reveal_partner_utilities=self._game.reveal_partner_utilities,
             illegal="forfeit",
         )

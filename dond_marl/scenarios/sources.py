@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -63,10 +63,15 @@ TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond")}  
 
 
 class Scenarios(NamedTuple):
-    """N scenarios as arrays: ``counts[N, 3]`` items, ``utilities[N, 2, 3]`` points per item and seat, both int8."""
+    """N scenarios as arrays: ``counts[N, 3]`` items, ``utilities[N, 2, 3]`` points per item and seat, both int8.
+
+    ``prior``: the name of the distribution that they are from, as in :attr:`ScenarioSource.prior`. Both seats know it,
+    and many partners play by it; without one (``""``) scenarios can be solved and counted, but not played.
+    """
 
     counts: NDArray[np.int8]
     utilities: NDArray[np.int8]
+    prior: str = ""
 
     @property
     def size(self) -> int:
@@ -80,21 +85,40 @@ class Scenarios(NamedTuple):
 
     def rows(self, index: NDArray[np.int64] | slice) -> Scenarios:
         """Some of the scenarios, in the order of ``index``."""
-        return Scenarios(self.counts[index], self.utilities[index])
+        return self._replace(counts=self.counts[index], utilities=self.utilities[index])
 
     def swap_seats(self) -> Scenarios:
-        return Scenarios(self.counts, self.utilities[:, ::-1])
+        return self._replace(utilities=self.utilities[:, ::-1])
 
     def scenario(self, index: int) -> Scenario:
         first, second = self.utilities[index].tolist()
         return Scenario(tuple(self.counts[index].tolist()), (tuple(first), tuple(second)))
 
 
-def pack(scenarios: Iterable[Scenario]) -> Scenarios:
-    """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`."""
+def pack(scenarios: Iterable[Scenario], prior: str = "") -> Scenarios:
+    """Arrays from single scenarios; the inverse of :meth:`Scenarios.scenario`.
+
+    ``prior``: the name of the distribution that both seats take them to be from, which only playing them needs.
+    """
     rows = list(scenarios)
     counts = np.array([s.counts for s in rows], dtype=np.int8).reshape(-1, 3)
-    return Scenarios(counts, np.array([s.utilities for s in rows], dtype=np.int8).reshape(-1, 2, 3))
+    return Scenarios(counts, np.array([s.utilities for s in rows], dtype=np.int8).reshape(-1, 2, 3), prior)
+
+
+def played_prior(scenarios: Scenarios) -> str:
+    """The prior of scenarios that are to be played. Raises :class:`ScenarioError` where they name none that exists."""
+    if scenarios.prior.partition("(")[0] not in SOURCES:
+        known, given = ", ".join(SOURCES), quote(scenarios.prior)
+        raise ScenarioError(f"scenarios to play name their prior, as in pack(..., 'lewis'): {known}; got {given}")
+    return scenarios.prior
+
+
+def join(parts: Sequence[Scenarios]) -> Scenarios:
+    """All scenarios of ``parts``, in order, read-only. Raises :class:`ScenarioError` for parts of different priors."""
+    counts, utilities, priors = zip(*parts, strict=True)
+    if len(set(priors)) > 1:
+        raise ScenarioError(f"scenarios of one prior are played together; got {', '.join(sorted(set(priors)))}")
+    return Scenarios(read_only(np.concatenate(counts)), read_only(np.concatenate(utilities)), priors[0])
 
 
 @lru_cache(maxsize=1)
@@ -113,8 +137,8 @@ def lewis_space() -> Scenarios:
         valued, shared = (first | second) > 0, (first > 0) & (second > 0)
         legal = valued.all(axis=1) & shared.any(axis=1)
         utilities = np.stack([first[legal], second[legal]], axis=1)
-        tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities))
-    return Scenarios(*(read_only(np.concatenate(arrays)) for arrays in zip(*tables, strict=True)))
+        tables.append(Scenarios(np.tile(np.array(counts, dtype=np.int8), (len(utilities), 1)), utilities, "lewis"))
+    return join(tables)
 
 
 @lru_cache(maxsize=4096)
@@ -168,6 +192,10 @@ class ScenarioSource:
     budget: int | None = None  # points; only scenarios worth exactly this to both seats
     _singles: dict[int, Scenario] = field(default_factory=dict, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.table is not None:
+            object.__setattr__(self, "table", self.table._replace(prior=self.prior))
+
     @property
     def prior(self) -> str:
         """The distribution's name without the split, which would reveal an evaluation subset to the seats."""
@@ -189,11 +217,11 @@ class ScenarioSource:
         if self.table is not None:
             return self.table.rows(rng.integers(self.table.size, size=n))
         if self.budget is not None:
-            return _draw_budgeted(rng, n, self.max_count, self.budget)
+            return Scenarios(*_draw_budgeted(rng, n, self.max_count, self.budget), self.prior)
         if self.split is not None:
             return (draw_near if self.split == "near" else draw_beyond)(rng, n, self.max_count)
         counts = rng.integers(1, self.max_count + 1, size=(n, 3), dtype=np.int8)
-        return Scenarios(counts, any_values(rng, n))
+        return Scenarios(counts, any_values(rng, n), self.prior)
 
     def draw_one(self, rng: np.random.Generator) -> Scenario:
         if self.table is None:
@@ -257,9 +285,9 @@ def open_source(
     if name == "lewis":
         table = lewis_part(split or "train")
     elif name == "self_play":
-        table = Scenarios(*data.load_self_play(data_dir))
+        table = Scenarios(*data.load_self_play(data_dir), name)
     elif name == "dialogues":
-        table = Scenarios(*data.load_dialogue_scenarios(split or "train", data_dir))
+        table = Scenarios(*data.load_dialogue_scenarios(split or "train", data_dir), name)
     if table is not None and int(table.counts.max()) > max_count:
         raise ScenarioError(
             f"{name} holds pools with {int(table.counts.max())} items of one type, more than max_count={max_count}; "
@@ -307,7 +335,7 @@ def check_split(name: str, split: str | None) -> str | None:
     return split
 
 
-def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int) -> Scenarios:
+def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int) -> data.Tables:
     """Uniform over every (counts, values, values) whose pool is worth ``budget`` to both: counts, then each seat."""
     pools, weights = _budget_weights(max_count, budget)
     chosen = rng.choice(len(pools), size=n, p=weights)
@@ -317,7 +345,7 @@ def _draw_budgeted(rng: np.random.Generator, n: int, max_count: int, budget: int
         rows = chosen == pool
         vectors = value_vectors(pools[pool], budget)
         utilities[rows] = vectors[(picks[rows] * len(vectors)).astype(np.int64)]
-    return Scenarios(np.array(pools, dtype=np.int8)[chosen], utilities)
+    return np.array(pools, dtype=np.int8)[chosen], utilities
 
 
 @lru_cache(maxsize=16)
@@ -386,7 +414,7 @@ def lewis_part(split: str) -> Scenarios:
     paper[json.loads(PAPER_TEST.read_text(encoding="ascii"))] = True
     test = ~_known_views(space).all(axis=1)
     part = {"train": ~test & ~paper, "test": test, "paper_test": paper, "all": np.ones_like(test)}[split]
-    return Scenarios(*(read_only(array) for array in space.rows(np.flatnonzero(part))))
+    return join([space.rows(np.flatnonzero(part))])
 
 
 def beyond_lewis(seed: int, n: int) -> Scenarios:
@@ -401,7 +429,7 @@ def beyond_lewis(seed: int, n: int) -> Scenarios:
 def draw_beyond(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     """``n`` scenarios of the split ``beyond`` of ``uniform``."""
     possible = pools(max_count, beyond=True)
-    return Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+    return Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n), "uniform")
 
 
 def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
@@ -410,7 +438,7 @@ def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     ``max_count`` is at least 2.
     """
     possible = pools(max_count, beyond=False)
-    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n))
+    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n), "uniform")
     while (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
         drawn.utilities[again] = any_values(rng, int(again.sum()))
     return drawn

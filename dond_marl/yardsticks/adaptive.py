@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
-from dond_marl.seats import Bools, Doubles, Int8s, Partner
+from dond_marl.seats import Bools, Doubles, Int8s, Partner, partner_name
 from dond_marl.yardsticks.automata import Automaton, Hashes, Level, Remembers, mix_hashes, personas_of
 from dond_marl.yardsticks.best_response import SAME
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, act_numbers, split_points
@@ -407,7 +407,7 @@ class Adaptive:
         if personas is None or not is_enumerable(partner, rules):
             raise NotComputable(
                 f"a Bayes-adaptive response needs a partner that is deterministic, or drawn for each game from such, "
-                f'and declares what it remembers (summary), and disagree="ends"; got {partner!r} under {rules}'
+                f'and declares its memory (summary), and disagree="ends"; got {partner_name(partner)} under {rules}'
             )
         self.personas, self.contexts, self.seat, self.rules, self.prior = personas, contexts, seat, rules, prior
         self.effort = effort

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Rules
 from dond_marl.randomness import GOLDEN, mix_bits
-from dond_marl.seats import Int8s, Partner, Turns, constant, turns_after
+from dond_marl.seats import Int8s, Partner, Turns, constant, partner_name, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Index, Splits, Views, act_numbers, splits_of
 
@@ -166,7 +166,7 @@ class Automaton:
                 summary = np.asarray(partner.summary(self._turns(policy[rows], some_acts, some_offers)))
                 columns = summary.astype(np.int64)
                 if columns.ndim != 2 or len(columns) != len(rows):
-                    raise ValueError(f"{partner!r}: summary(turns) must be whole numbers, one row per game")
+                    raise ValueError(f"{partner_name(partner)}: summary(turns) must be whole numbers, one row per game")
                 columns = columns.T
             else:
                 digits = np.concatenate([acts[:, None, rows], offers[:, :, rows]], axis=1).astype(np.int64)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, NotComputable
 from dond_marl.game import Rules
-from dond_marl.seats import Bools, Doubles, Partner
+from dond_marl.seats import Bools, Doubles, Partner, partner_name
 from dond_marl.yardsticks.contexts import Contexts, Index, split_points
 from dond_marl.yardsticks.replies import Replies
 
@@ -432,7 +432,7 @@ def check_exact(partner: Partner, rules: Rules) -> None:
     if not exact_by_answers(partner, rules):
         raise NotComputable(
             f"an exact best response needs a deterministic partner without memory (or games of at most {SHORT} turns "
-            f"without messages), and acts that bind; {partner!r} has {partner.traits} under {rules}"
+            f"without messages), and acts that bind; got {partner_name(partner)} under {rules}"
         )
 
 

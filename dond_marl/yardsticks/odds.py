@@ -21,7 +21,7 @@ import numpy as np
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns, partner_name
 from dond_marl.yardsticks.automata import Persona, drawn_personas
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Contexts, Index, Views, split_numbers, split_points
@@ -166,7 +166,7 @@ def check_odds(partner: Partner, rules: Rules) -> None:
     if not has_odds(partner, rules):
         raise NotComputable(
             f"bounds from a partner's odds need one without memory that knows its probabilities (probs), and "
-            f'disagree="ends"; got {partner!r} with {partner.traits} under {rules}'
+            f'disagree="ends"; got {partner_name(partner)} under {rules}'
         )
 
 

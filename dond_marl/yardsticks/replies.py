@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns, turns_after
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns, partner_name, turns_after
 from dond_marl.splits import action_index
 from dond_marl.yardsticks.contexts import Index, Views, act_numbers, splits_of
 
@@ -72,7 +72,7 @@ class Replies:
             certain: Doubles = (codes[:, :, None] == np.arange(2 * self.width + 3)).astype(np.float64)
             return certain
         if not isinstance(self.partner, Probable):
-            raise TypeError(f"{self.partner!r} is stochastic without known probabilities (probs)")
+            raise TypeError(f"{partner_name(self.partner)} is stochastic without known probabilities (probs)")
         max_count, place = int(self.views.counts.max()), np.full(self.views.size, -1)
         place[views] = np.arange(len(views))
         every_view, every_number = self._queries(left)

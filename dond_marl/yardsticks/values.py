@@ -27,7 +27,7 @@ import numpy as np
 
 from dond_marl.game import Rules
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource
+from dond_marl.scenarios.sources import Scenarios, ScenarioSource, played_prior
 from dond_marl.seats import Doubles, Partner
 from dond_marl.statistics import TEN, points_of_ten
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
@@ -110,13 +110,13 @@ def informed_value(partner: Partner, source: ScenarioSource, rules: Rules, seat:
 def prior_scenarios(source: ScenarioSource) -> Scenarios:
     """The scenarios of the source's prior: all of them if finitely many, else ``PLAYED`` draws."""
     table = prior_table(source)
-    return source.draw(np.random.default_rng(0), PLAYED) if table is None else table
+    return source.draw(np.random.default_rng(0), PLAYED) if table is None else table._replace(prior=source.prior)
 
 
 def played_value(pair: tuple[Partner, Partner], source: ScenarioSource, rules: Rules, seat: int) -> float:
     """Mean points of ten of ``seat`` in one game on each of :func:`prior_scenarios`."""
     scenarios = prior_scenarios(source)
-    games = rollout(pair, scenarios, rules, seed=0, index=(seat,), prior=source.prior)
+    games = rollout(pair, scenarios, rules, seed=0, index=(seat,))
     return float(points_of_ten(games.scores, scenarios.pool_values)[:, seat].mean())
 
 
@@ -138,23 +138,22 @@ def self_play_values(member: Partner, source: ScenarioSource, rules: Rules) -> P
     Exact where the member is deterministic or knows its probabilities, otherwise played once on each of them.
     """
     exact, scenarios = has_odds(member, rules) and not member.traits.deterministic, prior_scenarios(source)
-    return pair_points((member, member), scenarios, rules, source.prior, exact=exact, index=(0,))
+    return pair_points((member, member), scenarios, rules, exact=exact, index=(0,))
 
 
 def pair_points(
     pair: tuple[Partner, Partner],
     scenarios: Scenarios,
     rules: Rules,
-    prior: str,
     *,
     exact: bool,
     index: tuple[int, ...] = (),
 ) -> Pair:
     """Mean points of ten of both seats: ``exact`` by :func:`policy_value`, or of one game on each scenario."""
     if exact:
-        points = policy_value(pair, scenarios, rules, prior)
+        points = policy_value(pair, scenarios, rules)
     else:
-        games = rollout(pair, scenarios, rules, seed=0, index=index, prior=prior)
+        games = rollout(pair, scenarios, rules, seed=0, index=index)
         points = points_of_ten(games.scores, scenarios.pool_values)
     first, second = points.mean(axis=0).tolist()
     return first, second
@@ -177,7 +176,7 @@ def safety(member: Partner, zoo: Mapping[str, Partner], source: ScenarioSource, 
     return Safety(worst, left[worst])
 
 
-def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Doubles:
+def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules) -> Doubles:
     """The exact expected points of ten, ``[S, 2]``: ``partners[0]`` opens against ``partners[1]``, both without memory.
 
     Given the scenario, a seat's act depends on the other's last act only, so the distribution over the last act is
@@ -187,16 +186,18 @@ def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
     for partner in partners:
         check_odds(partner, rules)
     parts = [
-        _block_value(partners, scenarios.rows(slice(start, start + BLOCK)), rules, prior)
+        _block_value(partners, scenarios.rows(slice(start, start + BLOCK)), rules)
         for start in range(0, scenarios.size, BLOCK)
     ]
     return np.concatenate(parts)
 
 
-def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules, prior: str) -> Doubles:
+def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules) -> Doubles:
     size = scenarios.size
     views = [distinct_views(scenarios.counts, scenarios.utilities[:, seat]) for seat in (0, 1)]
-    replies = [Replies(partner, rules, own, prior) for partner, (own, _) in zip(partners, views, strict=True)]
+    replies = [
+        Replies(partner, rules, own, played_prior(scenarios)) for partner, (own, _) in zip(partners, views, strict=True)
+    ]
     splits, n = splits_of(scenarios.counts), replies[0].width
     rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
     # Points of keeping each split, [2, S, N].

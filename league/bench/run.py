@@ -49,6 +49,7 @@ from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import CHECKOUT, find_run, source_commit
 from league.settings.layers import suggest
+from league.tasks.occupant_kinds import is_free
 from league.tasks.seating import SEATING
 from league.tasks.values import ORACLES, Entrant, Place, machine
 from partners.provenance import (
@@ -249,10 +250,11 @@ def exploitability_of(player: PlayerSource) -> Row | None:
     """What exact best responses gain over self-play, points of ten over all scenarios, as plain values by seat.
 
     NashConv is the sum of both seats' gains (Lanctot et al. 2017, arXiv 1711.00832, section 2). ``None`` where the
-    player acts at random or remembers: there is no exact best response. Some 4 processor seconds.
+    player acts at random or remembers (there is no exact best response), or is code of others (it is queried in its
+    games alone). Some 4 processor seconds.
     """
     partner, source = player.partner(), lewis_field().source
-    if not exact_by_answers(partner, RULES):
+    if not (is_free(partner) and exact_by_answers(partner, RULES)):
         return None
     own = self_play_values(partner, source, RULES)
     response = [response_value(partner, source, RULES, seat).low for seat in (0, 1)]

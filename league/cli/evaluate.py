@@ -57,7 +57,7 @@ from league.standings.as_csv import write_csv, write_json
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
-OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
+OF_PAIRS = ("member", "against", *TERMS, "exact", "probe", "details", "plot", "diagnose")
 
 
 @click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
@@ -75,6 +75,7 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
 @click.option("--sample", type=integer(1, MOST_SAMPLE), metavar="N", help="play N scenarios (all; 1000 of uniform)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="confidence of the intervals (0.95)")
+@click.option("--exact", is_flag=True, help="also query code of others as often as an exact best response takes")
 @click.option("--probe", is_flag=True, help="also the gain of better responses, and of more information")
 @click.option("--details", is_flag=True, help="also print every figure, with people's and theory's")
 @click.option(
@@ -98,8 +99,9 @@ def command(run: Path | None, sampling: bool, **options: Any) -> None:
     else:
         if options["plot"] is not None:
             check_drawable(options["plot"])
-        terms = {name: options[name] for name in (*TERMS, "sample") if options[name] is not None}
-        pair = check_pair(options["member"], options["against"], confidence=options["confidence"], **terms)
+        chosen = (*TERMS, "sample", "confidence", "exact")
+        terms = {name: options[name] for name in chosen if options[name] is not None}
+        pair = check_pair(options["member"], options["against"], **terms)
         _evaluate_pair(console, pair, options)
     for path in (options["json"], options["csv"], options["plot"]):
         if path is not None:

@@ -22,6 +22,7 @@ from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from league.display.game import LeftTheTable
+from league.tasks.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.scripted.generated import Generated
 
@@ -68,7 +69,7 @@ class Sitting:
     @cached_property
     def best_response(self) -> BestResponse | None:
         """The best response to the partner; ``None`` if it is not known exactly."""
-        if not exact_by_answers(self.partner, self.rules):
+        if not (is_free(self.partner) and exact_by_answers(self.partner, self.rules)):
             return None
         try:
             return BestResponse(self.partner)
@@ -136,7 +137,6 @@ def _record(
         sitting.rules,
         seed=sitting.seed,
         index=(number,),
-        prior=source.prior,
         hints=(hint_source, None) if seat == 0 else (None, hint_source),
     )
     names = (name, sitting.name) if seat == 0 else (sitting.name, name)

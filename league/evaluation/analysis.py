@@ -22,6 +22,7 @@ from dond_marl.seats import Partner
 from dond_marl.yardsticks.adaptive import is_enumerable
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from dond_marl.yardsticks.contexts import Contexts, Views
+from league.tasks.occupant_kinds import is_free
 from partners.best_response import BestResponse
 
 ALTERNATIVES = 3
@@ -110,8 +111,8 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
     rules, traits, by_answers = state.rules, partner.traits, exact_by_answers(partner, state.rules)
     if rules.secret_claims:
         raise NotComputable("nothing binds before the secret claims")
-    if traits.costly or traits.remote:
-        raise NotComputable(f"{name} is slow to query")
+    if not is_free(partner):
+        raise NotComputable(f"{name} is not the project's own, or slow to query, so it is queried in its games alone")
     if not by_answers and not (traits.deterministic and is_enumerable(partner, rules)):
         talks = traits.deterministic and rules.message_length
         raise NotComputable(f"{name} {'may react to messages' if talks else 'is stochastic, or has too much memory'}")

@@ -19,11 +19,12 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
+from dond_marl.scenarios.sources import Scenarios
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, partner_name, worth
 from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from league.standings.as_csv import plain_values
+from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
 from partners.llm.partner import LLMPartner
@@ -65,13 +66,13 @@ class _OwnTurns(NamedTuple):
 def diagnose(
     member: Spec | Partner,
     against: Spec | Partner,
-    source: ScenarioSource,
     scenarios: Scenarios,
     rules: Rules = Rules(),
     *,
     seed: int = 0,
     confidence: float = 0.95,
     player: Partner | None = None,
+    exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Play ``member`` in both seats of ``scenarios``, twice, and score its acts.
@@ -79,9 +80,9 @@ def diagnose(
     Parameters
     ----------
     member, against : the occupants; only ``member`` is diagnosed.
-    source : gives the prior of the partner's values.
     scenarios : K scenarios, each played in both seats.
     confidence : of all intervals, two-sided, in (0, 1).
+    exact : also query code of others beyond its games, for the regrets.
     player : ``member``, where it is seated already and its budget is counted.
     report : receives progress messages.
 
@@ -93,7 +94,7 @@ def diagnose(
     def play(witness: Partner, index: tuple[int, ...]) -> Games:
         """The games of ``witness`` in seat ``index[0]``."""
         pair = (witness, partner) if index[0] == 0 else (partner, witness)
-        return rollout(pair, scenarios, rules, seed=seed, index=index, prior=source.prior)
+        return rollout(pair, scenarios, rules, seed=seed, index=index)
 
     def points_of(games: Games, seat: int) -> Doubles:
         return points_of_ten(games.scores, scenarios.pool_values)[:, seat]
@@ -108,7 +109,9 @@ def diagnose(
     report("each act is compared with the best one")
     notes, by_game, by_act = list[str](), None, dict[str, list[float]]()
     try:
-        by_game, by_act = _regrets(own_turns, partner, scenarios, rules, source.prior)
+        if not (exact or is_free(partner)):
+            raise NotComputable(IN_GAMES_ONLY)
+        by_game, by_act = _regrets(own_turns, partner, scenarios, rules)
     except NotComputable as why:
         notes.append(f"the regret of acts is not known: {why}")
     spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
@@ -117,8 +120,8 @@ def diagnose(
     points = mean_over_scenarios(np.stack(own), groups, confidence)
     lost = None if by_game is None else mean_over_scenarios(by_game, groups, confidence)
     return Diagnosis(
-        member=member if isinstance(member, str) else repr(member),
-        against=against if isinstance(against, str) else repr(against),
+        member=member if isinstance(member, str) else partner_name(member),
+        against=against if isinstance(against, str) else partner_name(against),
         games=2 * scenarios.size,
         points=points,
         lost=lost,
@@ -132,10 +135,11 @@ def diagnose(
 
 
 def _regrets(
-    own_turns: list[_OwnTurns], partner: Partner, scenarios: Scenarios, rules: Rules, prior: str
+    own_turns: list[_OwnTurns], partner: Partner, scenarios: Scenarios, rules: Rules
 ) -> tuple[Doubles, dict[str, list[float]]]:
     """The regrets of all acts: summed by seat and game, ``[2, K]``, and by kind of act. Raises ``NotComputable``."""
-    values, by_game, by_act = ActValues(partner, rules, prior), np.zeros((2, scenarios.size)), dict[str, list[float]]()
+    values, by_act = ActValues(partner, rules, scenarios.prior), dict[str, list[float]]()
+    by_game = np.zeros((2, scenarios.size))
     for seat, turns, decisions, rows in own_turns:
         for place, row in enumerate(rows.tolist()):
             state = values.position(scenarios.scenario(row), turns.history.act[place], turns.history.oA[place])

@@ -17,12 +17,12 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Bools, Partner, expensive_to_query
+from dond_marl.seats import Bools, Partner, expensive_to_query, partner_name
 from dond_marl.statistics import Estimate
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.solve import solve
 from dond_marl.yardsticks.values import Value
-from league.evaluation.exploitability import ResponsePair, best_known_response, known_response_value
+from league.evaluation.exploitability import best_known_response, known_response_value
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_reachable, play_seats
 from league.evaluation.outcomes import (
     FIGURES,
@@ -35,6 +35,7 @@ from league.evaluation.outcomes import (
     select_games,
 )
 from league.tasks.answers import Answers
+from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 
@@ -99,8 +100,11 @@ def evaluate(
     report: Callable[[str], None] = lambda _: None,
     player: Partner | None = None,
     name: str | None = None,
+    exact: bool = False,
 ) -> Evaluation:
     """Play ``member`` and the best response against ``against`` on ``sample`` scenarios of ``source``, by default all.
+
+    Code of others is queried in these games alone, so it has no best response; with ``exact`` it is queried for one.
 
     ``confidence`` is two-sided, in (0, 1); ``report`` receives progress messages. ``player``: ``member``, where it is
     seated already; ``name``: its name in the tables. Raises :class:`~dond_marl.occupants.OccupantNameError`,
@@ -117,7 +121,11 @@ def evaluate(
     games = play_reachable(terms, name, (player, player), opponent, partner)
     played = _line(name, games.seats, games.counted, confidence)
     protocols, notes = _protocols(sighted)
-    reference = _reference(terms, name, player, opponent, partner, games.counted, report)
+    reference = _Reference(None, None, (f"no best response to {opponent}: {IN_GAMES_ONLY}",))
+    if exact or is_free(partner):
+        zoo = () if expensive_to_query(player.traits) else scripted_names()
+        tried = {**({name: player} if is_free(player) else {}), **{each: seat_occupant(each) for each in zoo}}
+        reference = _reference(terms, tried, opponent, partner, games.counted, report)
     points = points_of_reference(terms.scenarios, rules, confidence)
     if not all(counted.all() for counted in games.counted):
         points = tuple(_line(at.name, at.seats, games.counted, confidence) for at in points)
@@ -163,10 +171,13 @@ class _Reference(NamedTuple):
 
 
 def _reference(
-    terms: Terms, name: str, player: Partner, opponent: str, partner: Partner, counted: tuple[Bools, Bools],
+    terms: Terms, tried: Mapping[str, Partner], opponent: str, partner: Partner, counted: tuple[Bools, Bools],
     report: Callable[[str], None],
 ) -> _Reference:  # fmt: skip
-    """The best known response to ``partner``, valued and played where that can be done."""
+    """The best known response to ``partner``, valued and played where that can be done.
+
+    ``tried``: partners to play for a lower bound of the value.
+    """
     best, values, response, notes = None, None, None, list[str]()
     try:
         response = best_known_response(partner, terms.source, terms.rules)
@@ -174,7 +185,8 @@ def _reference(
         notes.append(f"no best response to {opponent} is played: {why}")
     report(f"the value of a best response to {opponent}")
     try:
-        candidates = _candidates(name, player, partner, response)
+        players = (None, None) if response is None else response.players
+        candidates = [tried if found is None else {**tried, FOUND: found} for found in players]
         opens, answers = (
             known_response_value(response, partner, terms.source, terms.rules, seat, candidates[seat])
             for seat in (0, 1)
@@ -214,14 +226,6 @@ def mean_of_seats(values: tuple[Value, Value]) -> Value:
 def ultimatum_seat(rules: Rules) -> int | None:
     """The seat that makes the last offer that can still be answered; ``None`` where no offer can be."""
     return rules.max_turns % 2 if rules.max_turns > 1 else None
-
-
-def _candidates(name: str, player: Partner, partner: Partner, reply: ResponsePair | None) -> list[dict[str, Partner]]:
-    """Partners to play, by seat, for a lower bound of a best response's value; none where games are costly."""
-    if expensive_to_query(player.traits) or expensive_to_query(partner.traits):
-        return [{}, {}]
-    known = {name: player, **{name: seat_occupant(name) for name in scripted_names()}}
-    return [known, known] if reply is None else [{**known, FOUND: found} for found in reply.players]
 
 
 def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[PlayerLine, ...]:
@@ -269,8 +273,5 @@ def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scena
 
 
 def _name(occupant: Spec | Partner) -> str:
-    """The spec of an occupant; of a partner object its ``name`` or its ``repr``, of one without these its class."""
-    if isinstance(occupant, str | Mapping):
-        return spec_name(occupant)
-    name, plain = getattr(occupant, "name", None), type(occupant).__repr__ is object.__repr__
-    return name if isinstance(name, str) and name else type(occupant).__name__ if plain else repr(occupant)
+    """The spec of an occupant, the name of a partner object."""
+    return spec_name(occupant) if isinstance(occupant, str | Mapping) else partner_name(occupant)

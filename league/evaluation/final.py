@@ -31,6 +31,7 @@ from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.standings.references import PRIOR, Side, reference_of, stored_references
+from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
@@ -131,7 +132,7 @@ def final_evaluation(
     matchups: dict[str, list[Matchup]] = {name: [] for name in mains}
     for opponent, partner in partners.items():
         if expensive_to_query(partner.traits):
-            notes.append(f"{opponent} is left out: a reference needs thousands of queries to it")
+            notes.append(f"{opponent} is left out: it is expensive to query in so many games")
             continue
         report(f"the reference for {opponent}")
         try:
@@ -187,6 +188,9 @@ def _reference_and_best_known(
     Read where they are stored. Otherwise one response is computed and played for both, or none where that is slow.
     """
     nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
+    if not is_free(partner):
+        notes.append(f"no reference for {opponent}: {IN_GAMES_ONLY}")
+        return (nothing, nothing), None
     ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
     found = reference_of(spec) if ordinary and spec is not None else None
     if found is not None:

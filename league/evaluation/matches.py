@@ -71,7 +71,6 @@ class Terms(NamedTuple):
                 self.rules,
                 seed=self.seed,
                 index=(*index, seat),
-                prior=self.source.prior,
                 reveal_partner_utilities=self.revealed,
                 hints=(hints, None) if seat == 0 else (None, hints),
             )

@@ -53,11 +53,10 @@ def replay_leg(
             players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)))
         games = rollout(
             (players[0], players[1]),
-            ledger.scenarios(number),
+            ledger.scenarios(number)._replace(prior=SEATING.source(config.env).prior),
             config.env.rules(),
             seed=config.league.seed,
             index=match_index(number, leg.seats[::-1] if order else leg.seats, order),
-            prior=SEATING.source(config.env).prior,
             reveal_partner_utilities=config.env.reveal_partner_utilities,
             illegal=config.env.illegal or "raise",
         )

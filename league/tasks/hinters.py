@@ -209,7 +209,7 @@ def cost_lines(seconds: float, queries: Sequence[QueryEstimate]) -> list[str]:
 
 def prompt_tokens(partner: LLMPartner) -> int:
     """Estimated tokens of the prompt of an opening; later prompts are a little longer."""
-    table = GameBatch(open_source("lewis").block(0, 0, 1), Rules(), prior="lewis")
+    table = GameBatch(open_source("lewis").block(0, 0, 1), Rules())
     (prompt,) = partner.template.render(table.turns(), partner.history_cap)
     return round(len(prompt) / CHARACTERS)
 

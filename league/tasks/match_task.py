@@ -19,7 +19,7 @@ from league.tasks.values import FACTS, MatchResult, MatchTask, Place, SeatOrderR
 def play_match(task: MatchTask, place: Place) -> MatchResult:
     """Play a match. A member that raises or gives an answer that cannot be played fails the whole match."""
     scenarios = SEATING.scenarios(task.env, task.seed, task.block)
-    prior, legs = SEATING.source(task.env).prior, []
+    legs = []
     for order, leg in enumerate(task.legs):
         try:
             games = rollout(
@@ -28,7 +28,6 @@ def play_match(task: MatchTask, place: Place) -> MatchResult:
                 task.env.rules(),
                 seed=task.seed,
                 index=match_index(task.round, [member.name for member in task.members], order),
-                prior=prior,
                 reveal_partner_utilities=task.env.reveal_partner_utilities,
                 illegal=task.env.illegal or "raise",
             )

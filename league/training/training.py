@@ -46,6 +46,7 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
+from league.tasks.occupant_kinds import is_free
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
@@ -283,7 +284,7 @@ def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
 
     Raises :class:`~dond_marl.errors.InputError` if no member of it is tractable.
     """
-    return ExactTargets(seat_occupant(partner), rules, lewis_space(), prior)
+    return ExactTargets(seat_occupant(partner), rules, lewis_space()._replace(prior=prior))
 
 
 def train(
@@ -401,7 +402,7 @@ def own_decisions_per_game(training: Training) -> float:
     scenarios, rules, decisions = source.block(seed, 0, MEASURED // 2), training.config.env.rules(), 0
     for seat in (0, 1):
         seats = (learner, partner) if seat == 0 else (partner, learner)
-        games = rollout(seats, scenarios, rules, seed=seed, prior=source.prior)
+        games = rollout(seats, scenarios, rules, seed=seed)
         decisions += int((games.turns.astype(int) + 1 - seat).sum()) // 2
     return max(decisions / MEASURED, 1.0)
 
@@ -430,7 +431,8 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
     Empty if values are revealed or the best response is not exact.
     """
     terms = training.heldout_terms()
-    if terms.revealed or not exact_by_answers(training.partner, terms.rules) or terms.source.table is None:
+    solved = is_free(training.partner) and exact_by_answers(training.partner, terms.rules)
+    if terms.revealed or not solved or terms.source.table is None:
         return {}
     learner = NetworkPartner(training.learner.network, greedy=greedy)
     evaluation = evaluate(learner, training.partner, terms.source, terms.rules, seed=terms.seed)

@@ -320,7 +320,6 @@ def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> 
         game.rules(),
         seed=seed,
         index=(0,),
-        prior=source.prior,
         reveal_partner_utilities=game.reveal_partner_utilities,
         illegal=game.illegal or "raise",
     )

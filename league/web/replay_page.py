@@ -29,6 +29,7 @@ from dond_marl.yardsticks.recognition import Believes
 from dond_marl.yardsticks.replies import Probable
 from league.display.frontier import plane_of
 from league.display.game import Step, steps
+from league.tasks.occupant_kinds import is_free
 from league.web.after_game import GameAddress
 from league.web.frame import one_sentence, render
 from league.web.live_game import Hint, decode_hint
@@ -213,6 +214,8 @@ def best_answer(partner: Partner, step: Step, prior: str) -> Action:
     rules = step.state.rules
     if rules.secret_claims:
         raise NotComputable("nothing binds before the secret claims")
+    if not is_free(partner):
+        raise NotComputable("it is queried in its games alone")
     if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and is_enumerable(partner, rules)):
         raise NotComputable("it is exact only against a deterministic partner with a known memory")
     return only_action(BestResponse(partner).act(turn_of(step.state, prior=prior)))

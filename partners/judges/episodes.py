@@ -47,7 +47,7 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
 def scripted_games(seed: int, number: int) -> Games:
     """Games between scripted partners of many kinds, on training scenarios of ``lewis``."""
     source, crowd = open_source("lewis", split="train"), Mixture(of=_PLAYERS)
-    return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,), prior=source.prior)
+    return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,))
 
 
 def describe_games(games: Games, seat: int) -> list[str]:

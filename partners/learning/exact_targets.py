@@ -65,14 +65,14 @@ class ExactTargets:
     :class:`InputError` if no member of ``partner`` is tractable.
     """
 
-    def __init__(self, partner: Partner, rules: Rules, table: Scenarios, prior: str, *, effort: int = EFFORT) -> None:
+    def __init__(self, partner: Partner, rules: Rules, table: Scenarios, *, effort: int = EFFORT) -> None:
         self.members = tractable_members(partner, rules)
         if not self.members:
             raise InputError(
                 "exact_reply: no opponent of this learner is tractable; name a deterministic partner without memory, "
                 'such as heuristic, or a mixture that contains some, under disagree="ends"'
             )
-        self.rules, self.table, self.prior, self.effort = rules, table, prior, effort
+        self.rules, self.table, self.effort = rules, table, effort
         members, shares = [each.partner for each in self.members], [each.share for each in self.members]
         self._mixture = Mixture(members, shares, [each.name for each in self.members])
         self._names = sorted({each.name for each in self.members})
@@ -132,7 +132,7 @@ class ExactTargets:
         if key not in self._pools:
             rows = np.flatnonzero((self.table.counts == counts).all(axis=1))
             contexts = contexts_in(self.table.rows(rows), seat)
-            pool = Adaptive(self._mixture, contexts, seat, self.rules, self.prior, effort=self.effort).pool(0)
+            pool = Adaptive(self._mixture, contexts, seat, self.rules, self.table.prior, effort=self.effort).pool(0)
             if not pool.exact:
                 games = f"{len(self.members)} partners in games of {self.rules.max_turns} turns"
                 raise InputError(

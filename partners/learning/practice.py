@@ -289,7 +289,6 @@ def _play_seats(
             ],
             plan.rules,
             seed=plan.seed,
-            prior=plan.source.prior,
             reveal_partner_utilities=plan.reveal_partner_utilities,
             hints=(hints, None) if seat == 0 else (None, hints),
         )

@@ -147,7 +147,7 @@ def lessons(
             block = table.rows(np.arange(start, min(start + _BLOCK, table.size)))
             for seat in (0, 1):
                 players = (recorder, other) if seat == 0 else (other, recorder)
-                rollout(players, block, rules, seed=seed, index=(number, start, seat), prior=source.prior)
+                rollout(players, block, rules, seed=seed, index=(number, start, seat))
     return list(collected.values())
 
 

@@ -300,7 +300,8 @@ def _position(template: Template, match: re.Match[str], after: str) -> PromptPos
     except (IllegalAct, ValueError) as error:
         raise UnreadPrompt(f"the prompt is of no possible position: {error}") from None
     # Whatever else the prompt says must be what it would say of this position.
-    if state.is_over or match.group() not in template.render(turn_of(state, reveal_partner_utilities=not is_hidden))[0]:
+    turn = None if state.is_over else turn_of(state, prior="", reveal_partner_utilities=not is_hidden)
+    if turn is None or match.group() not in template.render(turn)[0]:
         raise UnreadPrompt("the prompt is of no open game: its turns, values and acts do not fit")
     return PromptPosition(state, not is_hidden)
 

@@ -140,9 +140,8 @@ class Rollouts:
 def _simulated_games(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:
     """The games of ``rows[N]`` replayed to their present turn, with values ``utilities[N, 2, 3]``."""
     table = GameBatch(
-        Scenarios(turns.counts[rows], np.ascontiguousarray(utilities)),
+        Scenarios(turns.counts[rows], np.ascontiguousarray(utilities), turns.prior),
         turns.rules,
-        prior=turns.prior,
         reveal_partner_utilities=bool(turns.partner_utilities.any()),
     )
     act, oA = turns.history.act, turns.history.oA

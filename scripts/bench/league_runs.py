@@ -80,7 +80,7 @@ def whole_league() -> Timed:
 def bare_loop() -> Timed:
     """The same matches by ``rollout`` alone."""
     config: Config = load_config(SCRIPTED, [])
-    prior, rules = SEATING.source(config.env).prior, config.env.rules()
+    rules = config.env.rules()
 
     def work() -> int:
         games = 0
@@ -88,7 +88,7 @@ def bare_loop() -> Timed:
             scenarios = SEATING.scenarios(config.env, task.seed, task.block)
             for order, leg in enumerate(task.legs):
                 occupants = _scripted_partner(leg[0]), _scripted_partner(leg[1])
-                rollout(occupants, scenarios, rules, seed=task.seed, index=(0, task.number, order), prior=prior)
+                rollout(occupants, scenarios, rules, seed=task.seed, index=(0, task.number, order))
                 games += scenarios.size
         return games
 
@@ -120,7 +120,7 @@ def _python(code: str) -> str:
 def decisions_of(names: Sequence[str]) -> Timed:
     """Every one of the occupants on the same turns, of games between generated partners; one unit is one decision."""
     source, noise = open_source("lewis"), Noise(0, (0,), ACT_GAMES)
-    table = GameBatch(source.draw(generator(0, "turns"), ACT_GAMES), prior=source.prior)
+    table = GameBatch(source.draw(generator(0, "turns"), ACT_GAMES))
     played, generated, turns = [seat_occupant(name) for name in names], seat_occupant("generated"), []
     while table.open:
         turns.append(observe_turns(table, noise, deterministic=False))

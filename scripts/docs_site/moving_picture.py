@@ -34,7 +34,7 @@ def command(first: str, second: str, seed: int, out: Path) -> None:
     """Play the game and write the file."""
     source = open_source("lewis")
     players = (seat_occupant(first, one_game=True), seat_occupant(second, one_game=True))
-    (record,) = records_of(rollout(players, source.block(seed, 0, 1), seed=seed, prior=source.prior), (first, second))
+    (record,) = records_of(rollout(players, source.block(seed, 0, 1), seed=seed), (first, second))
     whole = replay(record)
     states = [State(whole.scenario, whole.rules)]
     for action in whole.history:

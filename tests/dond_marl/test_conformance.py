@@ -190,7 +190,7 @@ class Writes:
 @pytest.mark.parametrize("name", ["counts", "my_utilities", "partner_utilities", "last_partner_act"])
 def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_they_were(name):
     table = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
-    scenarios = pack([table, table.swap_seats()])
+    scenarios = pack([table, table.swap_seats()], "lewis")
     partner = Writes(lambda turns: [getattr(turns, name)])
     for occupants, seat in (((partner, seat_occupant("tough")), 0), ((seat_occupant("tough"), partner), 1)):
         with pytest.raises(OccupantError, match=f"the occupant of seat_{seat} failed: ValueError: .* read-only"):
@@ -199,7 +199,7 @@ def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_the
 
 
 def test_what_a_partner_writes_into_its_history_or_its_own_copies_changes_nothing():
-    scenarios = pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))] * 3)
+    scenarios = pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))] * 3, "lewis")
     honest, other = Writes(lambda turns: []), seat_occupant("heuristic")
     writer = Writes(
         lambda turns: [turns.history.act, turns.history.oA, turns.last_partner_offer_for_me, turns.act_mask]

@@ -35,7 +35,7 @@ def assert_same_view(turns: Turns, row: int, state: State, reveal: bool) -> None
     heard = state.history
     if state.rules.secret_claims and len(heard) == state.rules.max_turns - 1:
         heard = (*heard[:-1], Action(Act.END))
-    alone = turn_of(state, reveal_partner_utilities=reveal)
+    alone = turn_of(state, reveal_partner_utilities=reveal, prior="")
     for history, place in ((turns.history, row), (alone.history, 0)):
         assert history.act[place].tolist() == [a.act_type for a in heard]
         assert history.oA[place].tolist() == [list(a.oA) for a in heard]
@@ -129,7 +129,7 @@ def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
     ],
 )
 def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complaint):
-    scenarios = pack([open_source("lewis").table.scenario(0)] * 2)
+    scenarios = pack([open_source("lewis").table.scenario(0)] * 2, "lewis")
     for mode in ("raise", "forfeit"):
         table = GameBatch(scenarios, illegal=mode)
         with pytest.raises(ValueError, match=complaint):
@@ -137,7 +137,7 @@ def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complai
 
 
 def test_huge_and_negative_claims_are_illegal_not_wrapped_around():
-    scenarios = pack([open_source("lewis").table.scenario(0)])
+    scenarios = pack([open_source("lewis").table.scenario(0)], "lewis")
     for claim in (-1, 5, 127, 128, 256, 257, 2**40, -(2**40)):
         table = GameBatch(scenarios)
         with pytest.raises(IllegalAct):

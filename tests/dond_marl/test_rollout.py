@@ -57,7 +57,7 @@ def match(counts, utilities, turns) -> np.ndarray:
 
 
 def test_every_game_is_played_to_its_end_in_the_order_of_its_scenario():
-    games = rollout((seat_occupant("random"), seat_occupant("heuristic")), SCENARIOS, seed=1, prior="lewis")
+    games = rollout((seat_occupant("random"), seat_occupant("heuristic")), SCENARIOS, seed=1)
     assert games.size == SCENARIOS.size and (games.ending > 0).all()
     assert (games.scenarios.counts == SCENARIOS.counts).all()
     claimed = games.act <= Act.INSIST
@@ -125,8 +125,8 @@ def test_a_partner_that_declares_itself_deterministic_is_given_no_noise():
 
 def test_the_prior_and_the_rules_reach_both_seats():
     seat, rules = Recorder(deterministic=True), Rules(4, "rejects")
-    rollout((seat, seat), SCENARIOS, rules, seed=0, prior="lewis", reveal_partner_utilities=True)
-    assert {(t.prior, t.rules) for t in seat.seen} == {("lewis", rules)}
+    rollout((seat, seat), SCENARIOS, rules, seed=0, reveal_partner_utilities=True)
+    assert {(t.prior, t.rules) for t in seat.seen} == {("uniform", rules)}
     assert [t.seat for t in seat.seen] == [0, 1, 0, 1]
     assert (seat.seen[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
 

@@ -120,7 +120,7 @@ def test_environment_and_rollout_give_equal_hints(seed, max_turns, disagree, rev
     players = Writes(Haggles()), Writes(Haggles())
     schedule = HintSchedule(hinter, cadence_k)
     games = rollout(
-        players, scenarios, rules, seed=seed, reveal_partner_utilities=reveal, prior=SOURCE.prior,
+        players, scenarios, rules, seed=seed, reveal_partner_utilities=reveal,
         hints=(schedule, schedule),
     )  # fmt: skip
     bare = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, reveal_partner_utilities=reveal)

@@ -58,7 +58,7 @@ class Terse:
 
 
 def opening(size=1, scenario=TABLE):
-    return GameBatch(pack([scenario] * size)).turns()
+    return GameBatch(pack([scenario] * size, "uniform")).turns()
 
 
 def said(*rows):
@@ -82,7 +82,7 @@ def hinters():
 @pytest.mark.parametrize("last", [None, Act.PROPOSE], ids=["opening", "answer"])
 def test_random_hints_are_uniform_over_legal_acts_and_then_over_each_cap(last):
     size = 20_000
-    table = GameBatch(pack([TABLE] * size))
+    table = GameBatch(pack([TABLE] * size, "uniform"))
     if last is not None:
         table.step(decide(np.full(size, last), np.zeros((size, 3))))
     noise = np.random.default_rng(1).random((size, 8))

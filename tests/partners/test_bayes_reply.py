@@ -25,7 +25,7 @@ SOME = SPACE.rows(np.flatnonzero((SPACE.counts == POOL).all(axis=1) | (SPACE.cou
 
 def points(response, partner, seat, rules, **options):
     pair = (response, partner) if seat == 0 else (partner, response)
-    return rollout(pair, SOME, rules, seed=0, prior="lewis", **options).scores[:, seat].mean()
+    return rollout(pair, SOME, rules, seed=0, **options).scores[:, seat].mean()
 
 
 @pytest.mark.parametrize("spec", ["heuristic", "boulware", "level_k", "naive_tit_for_tat"])
@@ -98,7 +98,7 @@ def test_a_program_with_memory_is_tabled_against_a_repeated_claim(spec):
     turns = after_one_claim((1, 1, 1))._replace(partner_utilities=np.zeros((1, 3), np.int8))
     (tables, _, _), *_ = BayesReply([spec])._by_tables(turns)
     view = np.flatnonzero((tables.contexts.theirs.utilities == (4, 3, 0)).all(axis=1))[0]
-    played = rollout((Repeats(), partner), table, seed=0, prior="lewis")
+    played = rollout((Repeats(), partner), table, seed=0)
     claim = int(np.flatnonzero((tables.splits == (1, 1, 1)).all(axis=1))[0])
     for turn in range(1, int(played.turns[0]), 2):
         number = tables.answers(10 - turn)[0][claim, view, 0]
@@ -128,7 +128,7 @@ def test_what_cannot_be_tabled_is_refused():
     )
     for table, rules, reason in ((scenarios, Rules(), OutOfReach), (SOME, Rules(10, "rejects"), NotComputable)):
         with pytest.raises(OccupantError) as error:
-            rollout(pair, table, rules, seed=0, prior="uniform" if table is scenarios else "lewis")
+            rollout(pair, table._replace(prior="uniform" if table is scenarios else "lewis"), rules, seed=0)
         assert isinstance(error.value.__cause__, reason)
     left_out = set(roster(TRAIN)) - {"micro"}
     assert len(BayesReply("zoo").programs) == len(left_out) - 1 + 16  # personas are sixteen programs

@@ -43,7 +43,7 @@ def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
 
 def test_two_of_them_earn_what_the_note_of_the_table_says():
     both = (seat_occupant("equilibrium"),) * 2
-    first, second = policy_value(both, lewis_space(), Rules(3), "lewis").mean(axis=0)
+    first, second = policy_value(both, lewis_space(), Rules(3)).mean(axis=0)
     assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
 
 
@@ -67,7 +67,7 @@ def test_equilibrium_samples_match_probs():
                 act_type=np.zeros_like(decisions.act_type), oA=turns.counts * (turns.turns_taken == 0)
             )
 
-    rollout((Listener(), Listener()), some, Rules(2), seed=0, prior="lewis")
+    rollout((Listener(), Listener()), some, Rules(2), seed=0)
     assert list(seen) == [0, 1]
     for often, chances in seen.values():
         assert often == pytest.approx(chances, abs=0.003)
@@ -116,7 +116,7 @@ def test_equilibrium_under_rejects(turns):
 
 def test_where_disagree_only_refuses_two_of_them_earn_the_same():
     space, pair = lewis_space(), (seat_occupant("equilibrium"),) * 2
-    games = [rollout(pair, space, Rules(4, rule), seed=3, prior="lewis") for rule in ("ends", "rejects")]
+    games = [rollout(pair, space, Rules(4, rule), seed=3) for rule in ("ends", "rejects")]
     ends, rejects = (points_of_ten(each.scores, space.pool_values).mean(axis=0) for each in games)
     assert rejects == pytest.approx(ends, abs=0.01)  # the same noise: nearly every game is the same
 

@@ -40,7 +40,7 @@ class Says:
 
 def test_model_message_reaches_other_seat():
     model = Says(LINE % ', "say": "I \\u2014 need\\n the books\\u2026"')
-    games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE]), TALK, seed=0, prior="lewis")
+    games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE], "lewis"), TALK, seed=0)
     assert games.messages[0, 0] == "I - need the books..."
     assert "and said: " in model.asked[-1].prompt  # its own words, at its next turn
     assert "40 characters" in model.asked[0].prompt
@@ -49,13 +49,13 @@ def test_model_message_reaches_other_seat():
 def test_a_silent_game_asks_for_no_text_and_takes_none():
     model = Says(LINE % ', "say": "psst"')
     partner = LLMPartner(model, re_asks=0)
-    games = rollout((partner, seat_occupant("tough")), pack([TABLE]), seed=0, prior="lewis")
+    games = rollout((partner, seat_occupant("tough")), pack([TABLE], "lewis"), seed=0)
     assert games.messages is None and partner.tally["rejected_wrong_keys"]
     assert "say" not in json.dumps(legal_schema(model.asked[0].legal)) and "`say`" not in model.asked[0].prompt
-    plain = turn_of(State(TABLE))
+    plain = turn_of(State(TABLE), prior="")
     for name in SHIPPED:
         template = load_template(shipped=name)
-        talk = template.render(turn_of(State(TABLE, TALK)))[0]
+        talk = template.render(turn_of(State(TABLE, TALK), prior=""))[0]
         assert talk.startswith(template.render(plain)[0]) and talk.count("`say`") == 1
 
 
@@ -70,18 +70,18 @@ def test_a_reply_may_hold_one_text(extra, read):
 
 
 def test_a_schema_asks_for_the_text_where_one_may_pass():
-    legal = legal_rows(turn_of(State(TABLE, TALK)))[0]
+    legal = legal_rows(turn_of(State(TABLE, TALK), prior=""))[0]
     schema = legal_schema(legal)
     assert schema["properties"]["say"] == {"type": "string", "maxLength": 40} and "say" in schema["required"]
     state = State(TABLE, Rules(2, message_length=40, secret_claims=True))
-    assert legal_rows(turn_of(state))[0].say == 0  # beside a claim nothing passes
+    assert legal_rows(turn_of(state, prior=""))[0].say == 0  # beside a claim nothing passes
 
 
 def test_a_prompt_holds_the_partners_text_quoted_and_of_its_values_nothing():
     prompts = set()
     for values in ((4, 1, 2), (0, 3, 2)):
         state = apply(State(Scenario((1, 2, 2), (values, (0, 4, 1))), TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no"')
-        prompts.add(load_template().render(turn_of(state))[0])
+        prompts.add(load_template().render(turn_of(state, prior=""))[0])
     assert (
         len(prompts) == 1
         and '1. partner: PROPOSE, partner keeps 1,0,2, you get 0,2,0, and said: "say \\"no\\""' in prompts.pop()
@@ -94,7 +94,7 @@ def test_a_prompt_tells_of_secret_claims_and_not_what_was_claimed():
         state = State(TABLE, rules)
         for action in (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)), claim):
             state = apply(state, action)
-        told.add(load_template().render(turn_of(state))[0])
+        told.add(load_template().render(turn_of(state, prior=""))[0])
     assert len(told) == 1
     prompt = told.pop()
     assert "3. partner: (a secret claim)" in prompt
@@ -118,16 +118,16 @@ def test_any_text_becomes_a_message_that_may_pass():
 
 def test_a_served_occupant_reads_the_talk_in_a_prompt_and_answers_with_its_own():
     state = apply(State(TABLE, TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no", \\ or yes')
-    prompt = load_template().render(turn_of(state))[0]
+    prompt = load_template().render(turn_of(state, prior=""))[0]
     position = read_prompt(prompt)
     assert position.state.messages == state.messages and position.state.rules == TALK
     with PolicyServer({"announcer": seat_occupant("announcer"), "tough": seat_occupant("tough")}, port=0) as server:
         line = server.line(server.occupants["announcer"], prompt)
-        assert read_reply(line, legal_rows(turn_of(state))[0]).say == "My values: book 0, hat 4, ball 1."
+        assert read_reply(line, legal_rows(turn_of(state, prior=""))[0]).say == "My values: book 0, hat 4, ball 1."
         assert "say" not in server.line(server.occupants["tough"], prompt)
-        silent = load_template().render(turn_of(State(TABLE)))[0]
+        silent = load_template().render(turn_of(State(TABLE), prior=""))[0]
         assert "say" not in server.line(server.occupants["announcer"], silent)
-    secret = load_template().render(turn_of(State(TABLE, Rules(4, secret_claims=True))))[0]
+    secret = load_template().render(turn_of(State(TABLE, Rules(4, secret_claims=True)), prior=""))[0]
     with pytest.raises(UnreadPrompt, match="secret claims"):
         read_prompt(secret)
 
@@ -138,5 +138,5 @@ def test_no_message_keeps_a_served_occupant_from_reading_the_prompt(shipped, mes
     state = State(TABLE, Rules(20, "rejects", 2000))
     for _ in range(9):
         state = apply(state, Action(Act.DISAGREE), message)
-    position = read_prompt(load_template(shipped=shipped).render(turn_of(state))[0])
+    position = read_prompt(load_template(shipped=shipped).render(turn_of(state, prior=""))[0])
     assert position.state.messages == state.messages and position.state.history == state.history

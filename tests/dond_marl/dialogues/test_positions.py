@@ -121,7 +121,7 @@ def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):
         for action in game.actions:
             if state.turns_remaining == 0 or state.is_over:
                 break
-            turn = turn_of(state)
+            turn = turn_of(state, prior="")
             place = rows[(action.act_type, encode(turn, layout)[0].tobytes())]
             assert positions.counts[place].tolist() == list(game.scenario.counts)
             state = apply(state, action)
@@ -149,7 +149,7 @@ def test_positions_give_the_same_turns_as_games(val):
             state, left = apply(state, Action(Act(int(val.last_partner_act[place])), offered)), 1
         elif val.replies[place]:
             continue
-        said = heuristic.act(turn_of(state))
+        said = heuristic.act(turn_of(state, prior=""))
         assert int(said.act_type[0]) == act[place], (place, left)
         assert (said.oA[0] == oA[place]).all() or act[place] > Act.INSIST
     for other in ("random", "versatile"):

@@ -17,7 +17,7 @@ from dond_marl.seats import decide
 def test_features_of_a_worked_position():
     # pool: 2 books, 1 hat, 3 balls. seat_1 values 1/8/0 and has heard "I keep 1 book, 0 hats, 3 balls".
     scenario = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))
-    table = GameBatch(pack([scenario]), Rules(max_turns=10))
+    table = GameBatch(pack([scenario], "uniform"), Rules(max_turns=10))
     table.step(decide(np.array([Act.INSIST]), np.array([[1, 0, 3]])))
     layout = BaseLayout(max_count=4, max_turns=10)
     expected = [
@@ -72,7 +72,9 @@ def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_tu
                 row = encode_one(seen)
                 assert row.dtype == np.float32 and row.shape == (layout.width,) == (encode_one.width,)
                 pieces = {name: np.array([value], dtype=np.int8) for name, value in seen.items()}
-                assert row.tobytes() == encode(turn_of(env.negotiation)._replace(**pieces), layout)[0].tobytes()
+                assert (
+                    row.tobytes() == encode(turn_of(env.negotiation, prior="")._replace(**pieces), layout)[0].tobytes()
+                )
             env.step(env.action_space("seat_0").sample(env.infos[env.agent_selection]["action_mask"]))
 
 
@@ -96,7 +98,7 @@ def test_the_history_of_a_worked_game(seat):
     turn 0, seat_0: PROPOSE, keeps 1 0 3    turn 1, seat_1: DISAGREE    turn 2, seat_0: INSIST, keeps 2 0 2
     """
     said = [(Act.PROPOSE, (1, 0, 3)), (Act.DISAGREE, (0, 0, 0)), (Act.INSIST, (2, 0, 2)), (Act.PROPOSE, (0, 1, 1))]
-    table = GameBatch(pack([Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))]), Rules(5, "rejects"))
+    table = GameBatch(pack([Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0)))], "uniform"), Rules(5, "rejects"))
     layout = BaseLayout(4, 5, history=True)
     for act, oA in said[: 4 - seat]:
         table.step(decide(np.array([act]), np.array([oA])))
@@ -168,10 +170,10 @@ def test_a_game_by_itself_and_one_of_many_have_the_same_history():
     scenario, rules = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0))), Rules(9, "rejects")
     layout, lengths = BaseLayout(4, 9, history=True), []
     for _ in range(20):
-        table, state = GameBatch(pack([scenario]), rules), State(scenario, rules)
+        table, state = GameBatch(pack([scenario], "uniform"), rules), State(scenario, rules)
         while table.open:
             turns = table.turns()
-            assert encode(turn_of(state), layout).tobytes() == encode(turns, layout).tobytes()
+            assert encode(turn_of(state, prior=""), layout).tobytes() == encode(turns, layout).tobytes()
             act = (rng.random(5) * turns.act_mask[0] * [1, 1, 0.5, 0.9, 0.3]).argmax()
             oA = rng.integers(0, turns.counts[0] + 1)
             table.step(decide(np.array([act]), oA[None]))

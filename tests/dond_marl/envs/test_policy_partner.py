@@ -72,14 +72,14 @@ def test_a_policy_is_shown_in_its_seat_what_it_was_shown_in_the_view(form):
 
 def test_the_masks_are_those_of_the_views():
     env = {form: view(gymnasium.make("DealOrNoDialog-v0", seat=0), form) for form in ("flat", "discrete")}
-    turns = GameBatch(pack([TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE], "uniform"), Rules()).turns()
     for form, each in env.items():
         each.reset(options={"scenario": TABLE})
         assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
 
 
 def test_an_illegal_answer_is_replaced_by_end_and_counted():
-    turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
     answers = np.array([[Act.AGREE, 0, 0, 0], [Act.PROPOSE, 2, 0, 0], [Act.INSIST, 1, 2, 0]])
     said = PolicyPartner(lambda _seen, _masks: answers).act(turns)
     assert said.act_type.tolist() == [Act.END, Act.END, Act.INSIST]
@@ -96,20 +96,22 @@ def test_an_illegal_answer_is_replaced_by_end_and_counted():
     ids=str,
 )
 def test_policy_answer_outside_the_action_space_is_refused(answer):
-    turns = GameBatch(pack([TABLE, TABLE, TABLE]), Rules()).turns()
+    turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
     with pytest.raises(ValueError, match=r"whole numbers in 0\.\.4 of shape \[3, 4\]"):
         PolicyPartner(lambda _seen, _masks: answer).act(turns)
     with pytest.raises(OccupantError, match="InvalidAction"):
-        rollout((PolicyPartner(lambda _seen, _masks: answer), seat_occupant("linear")), pack([TABLE]), seed=0)
+        rollout(
+            (PolicyPartner(lambda _seen, _masks: answer), seat_occupant("linear")), pack([TABLE], "uniform"), seed=0
+        )
 
 
 def test_games_that_it_did_not_learn_say_so():
     partner = PolicyPartner(greedy)
     for scenario, rules in ((Scenario((5, 0, 0), ((2, 0, 0), (2, 0, 0))), Rules()), (TABLE, Rules(11))):
         with pytest.raises(ValueError, match="up to 4 items of a type and 10 turns; these have"):
-            partner.act(GameBatch(pack([scenario]), rules).turns())
+            partner.act(GameBatch(pack([scenario], "uniform"), rules).turns())
     wider = PolicyPartner(first_legal_of_five, "discrete", BaseLayout(5, 11))
-    assert wider.act(GameBatch(pack([scenario]), Rules(11)).turns()).act_type.tolist() == [Act.PROPOSE]
+    assert wider.act(GameBatch(pack([scenario], "uniform"), Rules(11)).turns()).act_type.tolist() == [Act.PROPOSE]
 
 
 def first_legal_of_five(seen, masks):

@@ -164,7 +164,7 @@ def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_determin
 def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_turns, disagree, reveal):
     rng = np.random.default_rng(seed)
     scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
-    table = GameBatch(scenarios, rules, prior="uniform", reveal_partner_utilities=reveal)
+    table = GameBatch(scenarios._replace(prior="uniform"), rules, reveal_partner_utilities=reveal)
     state = State(scenarios.scenario(0), rules)
     while table.open:
         noise, game_noise = rng.random((1, 8)), rng.random((1, 8))
@@ -195,7 +195,7 @@ def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_
 def test_the_view_and_the_play_loop_play_the_same_games(seat):
     agent, partner = seat_occupant("boulware"), seat_occupant("heuristic")
     scenarios = open_source("lewis").draw(np.random.default_rng(4), 40)
-    games = rollout((agent, partner) if seat == 0 else (partner, agent), scenarios, seed=0, prior="lewis")
+    games = rollout((agent, partner) if seat == 0 else (partner, agent), scenarios, seed=0)
     env = against(partner, seat, scenarios="lewis")
     for row in range(40):
         env.reset(options={"scenario": scenarios.scenario(row)})

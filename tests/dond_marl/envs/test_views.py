@@ -98,7 +98,7 @@ def test_action_masks_follow_the_convention_of_sb3_contrib():
 @pytest.mark.parametrize("reveal", [False, True])
 def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
     env = at_the_table("dict", reveal_partner_utilities=reveal, max_turns=6)
-    table = GameBatch(pack([TABLE]), env.unwrapped.rules, reveal_partner_utilities=reveal)
+    table = GameBatch(pack([TABLE], "uniform"), env.unwrapped.rules, reveal_partner_utilities=reveal)
     layout = BaseLayout(4, 6, reveal)
     for oA in ([1, 1, 1], [0, 2, 0], [1, 0, 2]):
         seen = env.observe(env.agent_selection)

@@ -12,7 +12,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, lewis_space, pack
+from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
 from dond_marl.yardsticks.automata import personas_of
@@ -142,7 +142,7 @@ def test_played_response_earns_its_computed_value(spec, seat):
     partner, space = seat_occupant(spec), lewis_space()
     pools = np.unique(space.counts, axis=0)[[1, 14]]
     rows = np.flatnonzero((space.counts[:, None] == pools).all(axis=2).any(axis=1))
-    table = Scenarios(*(array[rows] for array in space))
+    table = space.rows(rows)
     contexts = contexts_in(table, seat)
     game = Adaptive(partner, contexts, seat, Rules(), "lewis")
     value, exact = game.value()
@@ -156,7 +156,7 @@ def test_played_response_earns_its_computed_value(spec, seat):
     total = 0.0
     for chance, who in personas_of(partner):
         pair = (response, who) if seat == 0 else (who, response)
-        total += chance * rollout(pair, table, seed=0, prior="lewis").scores[:, seat].mean()
+        total += chance * rollout(pair, table, seed=0).scores[:, seat].mean()
     assert total == pytest.approx(value, abs=1e-9)
 
 
@@ -165,7 +165,7 @@ def test_played_response_earns_its_computed_value(spec, seat):
 )
 def test_memoryless_partners_agree_with_expectimax(spec):
     partner, space = seat_occupant(spec), lewis_space()
-    table = Scenarios(*(array[::15] for array in space))
+    table = space.rows(slice(None, None, 15))
     for seat in (0, 1):
         contexts = contexts_in(table, seat)
         expected = best_response_value(partner, contexts, seat)
@@ -209,7 +209,7 @@ def test_unexplained_history_uses_latest_answers():
     members = [seat_occupant(spec) for spec in ("linear", "tough")]
     space = lewis_space()
     pool_of = np.flatnonzero((space.counts == np.unique(space.counts, axis=0)[1]).all(axis=1))
-    table = Scenarios(*(array[pool_of] for array in space))
+    table = space.rows(pool_of)
     pool = Adaptive(Mixture(members), contexts_in(table, 0), 0, Rules(), "lewis").pool(0)
     splits = pool.automaton.splits.oA[0]
     claims, n = np.array([len(splits) - 1]), len(splits)

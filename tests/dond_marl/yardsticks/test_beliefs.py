@@ -114,8 +114,7 @@ def test_rows_in_and_outside_of_the_space_do_not_mix():
 @pytest.mark.parametrize("prior", ["lewis", "uniform", "uniform(budget=10)"])
 def test_revealed_values_are_certain(prior):
     table = GameBatch(
-        pack([Scenario((1, 2, 3), ((4, 3, 0), (1, 0, 3))), Scenario((1, 2, 3), ((1, 0, 3), (4, 3, 0)))]),
-        prior=prior,
+        pack([Scenario((1, 2, 3), ((4, 3, 0), (1, 0, 3))), Scenario((1, 2, 3), ((1, 0, 3), (4, 3, 0)))], prior),
         reveal_partner_utilities=True,
     )
     belief = partner_beliefs(table.turns())

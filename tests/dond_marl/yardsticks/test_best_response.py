@@ -12,7 +12,7 @@ from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
-from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.yardsticks.best_response import Moves, OutOfReach, Solver, best_response_value
 from dond_marl.yardsticks.contexts import contexts_in, prior_contexts, splits_of
@@ -145,7 +145,7 @@ def test_played_response_earns_its_computed_value(name):
     response = BestResponse(partner)
     for seat in (0, 1):
         pair = (response, partner) if seat == 0 else (partner, response)
-        games = rollout(pair, space, seed=0, prior="lewis")
+        games = rollout(pair, space, seed=0)
         value = best_response_value(partner, contexts_in(space, seat), seat)
         assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
 
@@ -157,11 +157,11 @@ def test_no_catalogue_partner_beats_the_best_response():
     for seat in (0, 1):
         value = best_response_value(partner, contexts_in(space, seat), seat)
         response = BestResponse(partner)
-        games = rollout((response, partner) if seat == 0 else (partner, response), space, seed=0, prior="lewis")
+        games = rollout((response, partner) if seat == 0 else (partner, response), space, seed=0)
         assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
         for name in ("boulware", "conceder", "linear", "nash_seeker", "ultimatum", "expert", "heuristic", "versatile"):
             other = seat_occupant(name)
-            games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0, prior="lewis")
+            games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0)
             assert games.scores[:, seat].mean() < value
 
 
@@ -189,7 +189,7 @@ def test_solver_finds_the_best_of_all_acts(seat):
 
 
 def test_revealed_values_do_not_lower_the_value():
-    partner, some = seat_occupant("boulware"), Scenarios(*(array[::10] for array in lewis_space()))
+    partner, some = seat_occupant("boulware"), lewis_space().rows(slice(None, None, 10))
     for seat in (0, 1):
         contexts = contexts_in(some, seat)
         hidden = best_response_value(partner, contexts, seat, Rules(4))
@@ -231,17 +231,17 @@ def test_response_is_solved_per_partner():
     response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
     for other in ("random", "tough", "nice_tit_for_tat"):
         for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
-            games = rollout(pair, space, Rules(4), seed=1, prior="lewis")
+            games = rollout(pair, space, Rules(4), seed=1)
             assert games.turns.min() >= 1
-    mine = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1, prior="lewis").scores[:, 0].mean()
+    mine = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1).scores[:, 0].mean()
     assert mine > 4
 
 
 def test_revealed_values_are_seen_by_both():
     """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
-    partner, rules, space = seat_occupant("heuristic"), Rules(2), Scenarios(*(array[::5] for array in lewis_space()))
+    partner, rules, space = seat_occupant("heuristic"), Rules(2), lewis_space().rows(slice(None, None, 5))
     pair = BestResponse(partner), partner
-    games = rollout(pair, space, rules, seed=0, prior="lewis", reveal_partner_utilities=True)
+    games = rollout(pair, space, rules, seed=0, reveal_partner_utilities=True)
     told = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
     assert games.scores[:, 0].mean() == pytest.approx(told, abs=1e-9)
 
@@ -261,7 +261,7 @@ def test_inexact_cases_are_refused():
         seat_occupant("best_response(to=hueristic)")
     scenarios = open_source("uniform").draw(np.random.default_rng(0), 4)
     with pytest.raises(OccupantError) as error:
-        rollout((BestResponse("heuristic"), seat_occupant("heuristic")), scenarios, seed=0, prior="uniform")
+        rollout((BestResponse("heuristic"), seat_occupant("heuristic")), scenarios._replace(prior="uniform"), seed=0)
     assert isinstance(error.value.__cause__, OutOfReach)
 
 

@@ -56,7 +56,7 @@ class Offended:
 def test_a_reader_is_played_as_by_a_policy_with_one_label(partner, label, seat):
     policy, partner, table = seat_occupant("heuristic"), seat_occupant(partner), LEWIS.block(0, 0, 400)
     pairs = (Says(policy, label), partner), (policy, ReadsAs(partner, label))
-    games = [rollout(pair if seat == 0 else pair[::-1], table, seed=1, prior="lewis") for pair in pairs]
+    games = [rollout(pair if seat == 0 else pair[::-1], table, seed=1) for pair in pairs]
     assert (games[0].scores == games[1].scores).all() and (games[0].turns == games[1].turns).all()
 
 

@@ -11,7 +11,7 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, pack
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 from dond_marl.yardsticks.best_response import OutOfReach, best_response_value
@@ -76,7 +76,7 @@ def by_brute_force(partner, table, seat, rules):
         return after(answers)
 
     def said(who, game):
-        turn = turn_of(game)
+        turn = turn_of(game, prior="")
         if who.traits.deterministic:
             act, oA = who.act(turn)[:2]
             return [(Action(Act(int(act[0])), tuple(oA[0].tolist())), 1.0)]
@@ -160,7 +160,7 @@ def test_deterministic_partner_has_the_same_value(name, turns):
     ],
 )
 def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
-    partner, rules, some = seat_occupant(name), Rules(turns), Scenarios(*(array[::18] for array in lewis_space()))
+    partner, rules, some = seat_occupant(name), Rules(turns), lewis_space().rows(slice(None, None, 18))
     for seat in (0, 1):
         contexts = contexts_in(some, seat)
         value = best_response_value(partner, contexts, seat, rules)
@@ -183,7 +183,7 @@ def test_played_points_lie_in_the_interval(name, turns):
     for seat in (0, 1):
         odds = Odds(partner, contexts_in(space, seat), Rules(turns), "lewis")
         pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
-        earned = rollout(pair, space, Rules(turns), seed=1, prior="lewis").scores[:, seat]
+        earned = rollout(pair, space, Rules(turns), seed=1).scores[:, seat]
         assert abs(earned.mean() - exact_value(odds, seat)) < 3.3 * earned.std() / space.size**0.5
 
 
@@ -193,13 +193,13 @@ def test_long_games_stay_below_the_upper_bound():
     for seat in (0, 1):
         bound = upper_bound(Odds(partner, contexts_in(space, seat), Rules(), "lewis"), seat)
         pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
-        earned = rollout(pair, space, seed=1, prior="lewis").scores[:, seat]
+        earned = rollout(pair, space, seed=1).scores[:, seat]
         assert bound - 0.3 < earned.mean() < bound + 3 * earned.std() / space.size**0.5
 
 
 def test_stated_probabilities_match_play():
     """Their probabilities against how often each act comes, on one table."""
-    scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))])
+    scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))], "lewis")
     many = scenario.rows(np.zeros(40_000, dtype=np.int64))
     for name in ("random", "nice"):
         partner, table = seat_occupant(name), GameBatch(many)

@@ -117,7 +117,7 @@ def test_posterior_equals_enumeration(seat, disagree):
 def turns_of_games(opener, answerer, scenarios):
     """All turns of the opener, in games over ``scenarios``."""
     asked = Asked(opener)
-    rollout((asked, answerer), scenarios, seed=3, prior="lewis")
+    rollout((asked, answerer), scenarios, seed=3)
     return asked.turns
 
 

@@ -141,18 +141,18 @@ class Ender:
 def test_policy_value_equals_deterministic_play(pair, turns):
     partners = tuple(map(seat_occupant, pair))
     rules = Rules(turns)
-    games = rollout(partners, SOME, rules, seed=0, prior="lewis")
+    games = rollout(partners, SOME, rules, seed=0)
     expected = points_of_ten(games.scores, SOME.pool_values)
-    assert policy_value(partners, SOME, rules, "lewis") == pytest.approx(expected, abs=1e-6)
+    assert policy_value(partners, SOME, rules) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("turns", [2, 3, 10])
 @pytest.mark.parametrize("pair", [("random", "heuristic"), ("expert(greedy=False)", "nice"), (Ender(), Ender())])
 def test_policy_value_agrees_with_many_games(pair, turns):
     partners, rules = tuple(map(seat_occupant, pair)), Rules(turns)
-    expected = policy_value(partners, SOME, rules, "lewis")
+    expected = policy_value(partners, SOME, rules)
     many = SOME.rows(np.repeat(np.arange(SOME.size), 60))
-    games = rollout(partners, many, rules, seed=2, prior="lewis")
+    games = rollout(partners, many, rules, seed=2)
     rare = 40 / many.size  # points of ten: of what is too rare to be seen in so many games
     for seat in (0, 1):
         points = points_of_ten(games.scores, many.pool_values)[:, seat]
@@ -165,6 +165,6 @@ def test_policy_value_agrees_with_many_games(pair, turns):
 
 def test_policy_value_needs_probabilities():
     with pytest.raises(NotComputable):
-        policy_value((seat_occupant("micro"), seat_occupant("heuristic")), SOME, Rules(), "lewis")
+        policy_value((seat_occupant("micro"), seat_occupant("heuristic")), SOME, Rules())
     with pytest.raises(NotComputable):
-        policy_value((seat_occupant("random"), seat_occupant("heuristic")), SOME, Rules(5, "rejects"), "lewis")
+        policy_value((seat_occupant("random"), seat_occupant("heuristic")), SOME, Rules(5, "rejects"))

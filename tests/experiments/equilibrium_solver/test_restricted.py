@@ -10,7 +10,7 @@ import pytest
 from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
-from dond_marl.scenarios.sources import Scenarios, lewis_space, pack
+from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.yardsticks.contexts import contexts_in
 from dond_marl.yardsticks.equilibria import make_pool
 from dond_marl.yardsticks.odds import Odds, exact_value
@@ -83,11 +83,11 @@ def test_points_from_the_set_are_those_of_the_partners_in_five_turns(seat):
     """The shipped equilibrium's points against the set, exact by another computation."""
     pool = ordered_pools(1)[-1]
     rows = (lewis_space().counts == pool.counts).all(axis=1)
-    table, partners = Scenarios(*(part[rows] for part in lewis_space())), [seat_occupant(name) for name in SET]
+    table, partners = lewis_space().rows(rows), [seat_occupant(name) for name in SET]
     game = RestrictedTree(pool, 5, "last offer", seat, 1.0, fixed=fixed_set(partners, pool, 5, seat))
     own = seat_occupant("equilibrium")
     pairs = [(own, each) if seat == 0 else (each, own) for each in partners]
-    exact = np.mean([policy_value(pair, table, Rules(max_turns=5), "lewis")[:, seat].mean() for pair in pairs])
+    exact = np.mean([policy_value(pair, table, Rules(max_turns=5))[:, seat].mean() for pair in pairs])
     points = game.values(shipped_policy(game))[seat]
     assert points / pool.prior.sum() == pytest.approx(exact, abs=1e-6)
 

@@ -21,7 +21,7 @@ GAMES = 4
 def games(tmp_path) -> Path:
     """A file of games of two scripted partners."""
     source, names = open_source("lewis"), ("tough", "nice")
-    result = rollout([seat_occupant(name) for name in names], source.block(0, 0, GAMES), seed=0, prior=source.prior)
+    result = rollout([seat_occupant(name) for name in names], source.block(0, 0, GAMES), seed=0)
     write_lines(tmp_path / "games.jsonl", iter(records_of(result, names, source=source.label, seed=0)))
     return tmp_path / "games.jsonl"
 

@@ -367,7 +367,7 @@ def test_any_width_shows_every_number_and_names_are_inert(columns, color):
 def test_a_person_sits_in_the_play_loop_like_anybody_else():
     ann = Scripted(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (1, 0, 2)), Action(Act.PROPOSE, (1, 0, 1)))
     bob = Scripted(Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.END))
-    games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swap_seats()]), seed=0)
+    games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
     # Both games at once: ann asks twice, bob counters in the first and agrees in the second, ann answers, bob ends it.
     assert [(view.seat, view.place, view.places) for view in ann.seen] == [(0, 1, 2), (0, 2, 2), (0, 1, 1)]
     assert ann.seen[2].state.history == (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 1)))
@@ -386,7 +386,7 @@ def test_revealed_values_are_seen():
     watcher = SimpleNamespace(
         traits=Human.traits, act=lambda given: (turns.append(given), Human(Keeps()).act(given))[1]
     )
-    rollout((watcher, seat_occupant("nice")), pack([SCENARIO]), seed=0, reveal_partner_utilities=True)
+    rollout((watcher, seat_occupant("nice")), pack([SCENARIO], "uniform"), seed=0, reveal_partner_utilities=True)
     (view,) = views(turns[0])
     assert view.revealed
     assert view.state.scenario == SCENARIO
@@ -405,7 +405,11 @@ def test_an_interface_that_lets_illegal_acts_pass_is_named():
     with pytest.raises(
         OccupantError, match="the person's interface let an illegal act pass: PROPOSE must keep"
     ) as told:
-        rollout((Human(Scripted(Action(Act.PROPOSE, (257, 0, 0)))), seat_occupant("nice")), pack([SCENARIO]), seed=0)
+        rollout(
+            (Human(Scripted(Action(Act.PROPOSE, (257, 0, 0)))), seat_occupant("nice")),
+            pack([SCENARIO], "uniform"),
+            seed=0,
+        )
     assert isinstance(told.value.__cause__, IllegalAct)
     with pytest.raises(TypeError, match="needs an interface with ask"):
         Human(object())
@@ -442,7 +446,7 @@ class Leaves:
 def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypatch, capsys):
     person = human("league.display.game:Terminal")
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 1 2 2\np 1 2 2\n"))
-    rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swap_seats()]), seed=0)
+    rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
     assert "game 2 of 2" in capsys.readouterr().out
 
 

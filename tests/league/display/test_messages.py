@@ -60,10 +60,10 @@ class Chatty:
 
 def test_messages_pass_between_person_and_partner():
     person = Chatty()
-    games = rollout((seat_occupant("announcer"), Human(person)), pack([SCENARIO]), TALK, seed=0, prior="lewis")
+    games = rollout((seat_occupant("announcer"), Human(person)), pack([SCENARIO], "lewis"), TALK, seed=0)
     assert games.messages[0, 1] == "All of it - please?!"
     assert person.seen[0].state.messages == ("My values: book 4, hat 1, ball 2.",)
-    silent = rollout((seat_occupant("announcer"), Human(person)), pack([SCENARIO]), seed=0, prior="lewis")
+    silent = rollout((seat_occupant("announcer"), Human(person)), pack([SCENARIO], "lewis"), seed=0)
     assert silent.messages is None and person.seen[-1].state.messages == ()
 
 
@@ -71,7 +71,7 @@ def test_view_hides_partner_secret_claim():
     from dond_marl.batch import GameBatch
     from dond_marl.seats import decide
 
-    table = GameBatch(pack([SCENARIO]), Rules(3, secret_claims=True))
+    table = GameBatch(pack([SCENARIO], "uniform"), Rules(3, secret_claims=True))
     for act, oA in ((Act.PROPOSE, (1, 0, 2)), (Act.PROPOSE, (0, 2, 0))):
         table.step(decide(np.array([act]), np.array([oA])))
     (view,) = views(table.turns())

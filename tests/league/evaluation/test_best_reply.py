@@ -53,7 +53,7 @@ def test_value_and_play_share_one_solution(seat):
     asked = model.asked
     assert asked > 0
     pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
-    rollout(pair, LEWIS.table, RULES, seed=0, index=(0,), prior=LEWIS.prior)
+    rollout(pair, LEWIS.table, RULES, seed=0, index=(0,))
     assert model.asked == asked
 
 
@@ -91,5 +91,5 @@ def test_declared_memory_is_exact():
         value = known_response_value(reply, partner, LEWIS, Rules(), seat)
         assert value.exact and value == response_value(partner, LEWIS, Rules(), seat)._replace(how=value.how)
         pair = (reply.players[0], partner) if seat == 0 else (partner, reply.players[1])
-        games = rollout(pair, lewis_space(), seed=0, prior="lewis")
+        games = rollout(pair, lewis_space(), seed=0)
         assert games.scores[:, seat].mean() == pytest.approx(value.low, abs=1e-9)

@@ -49,7 +49,7 @@ def some(number: int, seed: int = 0):
 def test_points_and_losses_are_the_best_responses_points():
     """Over all scenarios of one pool, so that beliefs are right on average: exactly."""
     pool = ALL.table.rows(np.flatnonzero((ALL.table.counts == (2, 3, 2)).all(axis=1)))
-    found = diagnose("linear", "heuristic", ALL, pool, Rules(6))
+    found = diagnose("linear", "heuristic", pool, Rules(6))
     best = score(seat_occupant("best_response(to=heuristic)"), seat_occupant("heuristic"), Terms(ALL, pool, Rules(6)))
     assert found.points.mean + found.lost.mean == pytest.approx(best.points.mean, abs=1e-6)
     assert found.share == pytest.approx(found.points.mean / best.points.mean, abs=1e-6)
@@ -57,14 +57,14 @@ def test_points_and_losses_are_the_best_responses_points():
 
 
 def test_best_response_has_no_regret_and_no_noise():
-    found = diagnose("best_response(to=heuristic)", "heuristic", TEST, some(30))
+    found = diagnose("best_response(to=heuristic)", "heuristic", some(30))
     assert found.lost.mean == pytest.approx(0, abs=1e-9)
     assert (found.noise.mean, found.noise.low, found.noise.high) == (0, 0, 0)
-    assert diagnose("random", "heuristic", TEST, some(30)).noise.mean != 0
+    assert diagnose("random", "heuristic", some(30)).noise.mean != 0
 
 
 def test_unknown_answers_are_noted():
-    found = diagnose("linear", "micro", TEST, some(10))
+    found = diagnose("linear", "micro", some(10))
     assert found.lost is None and "not known" in found.note
     assert json.loads(json.dumps(found.document()))["share"] is None
     assert "not known" in " ".join(diagnosis_section(found).notes)
@@ -134,7 +134,7 @@ def test_cached_replies_have_no_token_counts(tmp_path, monkeypatch):
         "cache_mode=record, prompt_price=1.0, completion_price=1.0)"
     )
     try:
-        first, again = (diagnose(spec, "heuristic", TEST, some(2), Rules(4)) for _ in range(2))
+        first, again = (diagnose(spec, "heuristic", some(2), Rules(4)) for _ in range(2))
         assert first.answers["prompt_tokens"] >= 100 and first.answers["dollars"] > 0
         assert again.document()["answers"]["prompt_tokens"] is None is again.document()["answers"]["dollars"]
         assert "a cache answered" in str(diagnosis_section(again))
@@ -158,7 +158,7 @@ def test_six_policies_of_known_order_are_ranked_in_that_order(seed):
             def line(prompt: str, policy=policy) -> str:
                 return server.line(policy, prompt, seed)
 
-            found = diagnose(LLMPartner(Answers(line)), "heuristic", TEST, some(100, seed), seed=seed)
+            found = diagnose(LLMPartner(Answers(line)), "heuristic", some(100, seed), seed=seed)
             assert found.answers["legal"] == 1
             lost.append(found.lost.mean)
         assert all(better < worse for better, worse in pairwise(lost)), lost

@@ -98,7 +98,7 @@ def test_oracle_gets_the_value_of_the_best_response(finished):
     target = SEATING.partner(Entrant(Member("main", None, "main"), oracle.blob), place, greedy=True)
     for seat in (0, 1):
         pair = (response, target) if seat == 0 else (target, response)
-        games = rollout(pair, space, rules, seed=0, prior="lewis")
+        games = rollout(pair, space, rules, seed=0)
         value = response_value(target, open_source("lewis", split="train"), rules, seat)
         assert points_of_ten(games.scores, space.pool_values)[:, seat].mean() == pytest.approx(value.low, abs=1e-9)
         assert value.exact

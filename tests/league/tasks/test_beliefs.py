@@ -30,7 +30,7 @@ def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
     done = practice_round(dataclasses.replace(task, learner=learner, state=state, total_decisions=2000), place)
     assert done.failed is None and done.content is not None and done.state is not None
     write_blob(place.blobs, done.content)
-    turns = GameBatch(open_source("lewis").block(1, 0, 64), prior="lewis").turns()
+    turns = GameBatch(open_source("lewis").block(1, 0, 64)).turns()
     before, after = (
         NetworkPartner(read_blob(place.blobs, blob).network()).beliefs(turns) for blob in (state.blob, done.state.blob)
     )

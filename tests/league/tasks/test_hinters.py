@@ -15,6 +15,6 @@ def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
     schedule, partner = hint_schedule(hints), seat_occupant("heuristic")
     assert schedule is not None and not schedule.deterministic
     some = lewis_space().rows(slice(0, 5000, 100))
-    rollout((partner, partner), some, Rules(4), seed=1, prior="lewis", hints=(schedule, None))
+    rollout((partner, partner), some, Rules(4), seed=1, hints=(schedule, None))
     assert schedule.tally["asked"] == schedule.tally["available"] >= some.size
     assert describe_hints(hints).startswith("expert, every ")

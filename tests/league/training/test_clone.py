@@ -111,7 +111,7 @@ def test_missing_supervised_expert(cache):
         seat_occupant("expert(kind=llm)")
     stand_in = seat_occupant("expert(kind=supervised, fallback=heuristic)")
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 20)
-    games = rollout((stand_in, seat_occupant("heuristic")), scenarios, seed=1, prior="lewis")
+    games = rollout((stand_in, seat_occupant("heuristic")), scenarios, seed=1)
     assert (games.cause[:, ::2][games.act[:, ::2] >= 0] == Cause.MISSING).all()
 
 
@@ -128,7 +128,7 @@ def test_supervised_expert_plays_and_hints(cache):
     from dond_marl.envs.turn import turn_of
     from dond_marl.game import State
 
-    hints = hinter.hint(turn_of(State(open_source("lewis").table.scenario(0))))
+    hints = hinter.hint(turn_of(State(open_source("lewis").table.scenario(0)), prior=""))
     assert hints.available.all() and 0 < hints.confidence[0] <= 1
     assert seat_occupant("expert(kind=supervised)").traits == replace(seat_occupant("expert").traits)
     by_path = seat_occupant(f"checkpoint(path='{supervised_path()}')")

@@ -79,7 +79,7 @@ def test_a_missing_or_damaged_one_is_an_error_unless_a_fallback_is_named(tmp_pat
         standing_in = seat_occupant(f"expert(path='{path}', fallback=heuristic)")
         scenarios = open_source("lewis").draw(np.random.default_rng(0), 50)
         pairs = [(partner, seat_occupant("random")) for partner in (standing_in, seat_occupant("heuristic"))]
-        fallback, greedy = (rollout(pair, scenarios, seed=1, prior="lewis") for pair in pairs)
+        fallback, greedy = (rollout(pair, scenarios, seed=1) for pair in pairs)
         assert (fallback.act == greedy.act).all() and (fallback.oA == greedy.oA).all()
         own = (fallback.act >= 0) & (np.arange(10) % 2 == 0)
         assert (fallback.cause[own] == Cause.MISSING).all() and not fallback.cause[~own].any()

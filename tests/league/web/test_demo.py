@@ -57,7 +57,7 @@ def in_script(games):
 
 def in_python(pair, scenarios, rules, seed):
     """The same games by the one play loop, and what a script needs to repeat them."""
-    games = rollout(tuple(map(seat_occupant, pair)), scenarios, rules, seed=seed, prior="lewis")
+    games = rollout(tuple(map(seat_occupant, pair)), scenarios, rules, seed=seed)
     noise = Noise(seed, (), scenarios.size)
     turns = np.stack([noise.turn_noise(turn)[:, :4] for turn in range(rules.max_turns)], axis=1)
     drawn = [name_programs(name, noise.game_noise(seat)[:, 0]) for seat, name in enumerate(pair)]

@@ -333,7 +333,7 @@ def test_stranger_is_the_program_that_its_game_draws(tmp_path, seat):
         record = play_game(strangers, person, seat, number)
         pair = (person, Generated()) if seat == 0 else (Generated(), person)
         dealt = strangers.source.block(3, number, 1)
-        (expected,) = records_of(rollout(pair, dealt, seed=3, index=(number,), prior="lewis"), record.occupants)
+        (expected,) = records_of(rollout(pair, dealt, seed=3, index=(number,)), record.occupants)
         assert record.actions == expected.actions and record.occupants[1 - seat] == one.name
 
 
@@ -535,8 +535,8 @@ def test_match_equals_single_games():
     first, second = map(seat_occupant, names)
     match = play_match((first, second), names, held, Rules(), scenarios=100, seed=5)
     dealt = held.block(5, 0, 100)
-    opened = points_of_ten(rollout((first, second), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
-    answered = points_of_ten(rollout((second, first), dealt, seed=5, prior="lewis").scores, dealt.pool_values)
+    opened = points_of_ten(rollout((first, second), dealt, seed=5).scores, dealt.pool_values)
+    answered = points_of_ten(rollout((second, first), dealt, seed=5).scores, dealt.pool_values)
     assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
     assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
     assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
@@ -557,7 +557,7 @@ def test_match_names_the_programs_of_its_games():
     repeatable = [(record, pair) for record, pair in played if all(each.traits.deterministic for each in pair)]
     assert repeatable and all("linear" in record.occupants for record, _ in played)
     for record, pair in repeatable:  # without the noise of the match
-        (again,) = records_of(rollout(pair, pack([record.scenario]), seed=9, prior="lewis"), record.occupants)
+        (again,) = records_of(rollout(pair, pack([record.scenario], "lewis"), seed=9), record.occupants)
         assert again.actions == record.actions
     assert match.names == names and escape(describe_spec("generated")) in render("arena", "match", match, {})
 

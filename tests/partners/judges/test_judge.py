@@ -43,7 +43,7 @@ SENTINEL = "gsk_TESTsentinel0123456789"
 
 def some_games(size: int = 60, seed: int = 3) -> Games:
     crowd = Mixture(of=["boulware", "naive_tit_for_tat", "pushover", "random", "stubborn"])
-    return rollout((crowd, crowd), LEWIS.block(seed, 0, size), Rules(), seed=seed, prior="lewis")
+    return rollout((crowd, crowd), LEWIS.block(seed, 0, size), Rules(), seed=seed)
 
 
 def paid(reward: JudgeReward, games: Games) -> np.ndarray:

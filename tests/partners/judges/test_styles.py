@@ -33,7 +33,7 @@ A, B, C = (1, 0, 0), (1, 1, 0), (0, 0, 3)
 
 def game(*said: tuple, scenario: Scenario = TABLE, rules: Rules = Rules(10, "rejects")) -> Games:
     """One game in which the seats say ``said`` in turn: an act, or an offer (act, what the speaker keeps)."""
-    table = GameBatch(pack([scenario]), rules, illegal="forfeit")
+    table = GameBatch(pack([scenario], "uniform"), rules, illegal="forfeit")
     for act in said:
         kind, oA = act if isinstance(act, tuple) else (act, (0, 0, 0))
         table.step(decide(np.array([kind]), np.array([oA])))

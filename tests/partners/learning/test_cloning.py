@@ -202,7 +202,7 @@ def test_cloned_partner_depends_on_disagree_rule(taught):
     partner = ClonedPartner(refusing(taught))
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 300)
     pair = (partner, seat_occupant("tough"))
-    walking, talking = (rollout(pair, scenarios, rules, seed=1, prior="lewis") for rules in (Rules(10), REJECTS))
+    walking, talking = (rollout(pair, scenarios, rules, seed=1) for rules in (Rules(10), REJECTS))
     said = [games.act[:, ::2][games.act[:, ::2] >= 0] for games in (walking, talking)]
     assert (said[0] == Act.DISAGREE).mean() < 0.01 and (said[1] == Act.DISAGREE).mean() > 0.7
 

@@ -49,7 +49,7 @@ def one_pool() -> Scenarios:
 
 @lru_cache(maxsize=2)
 def exact(partner: Mixture = CROWD) -> ExactTargets:
-    return ExactTargets(partner, RULES, one_pool(), "lewis")
+    return ExactTargets(partner, RULES, one_pool())
 
 
 class QueriedTurn(NamedTuple):
@@ -63,7 +63,7 @@ class QueriedTurn(NamedTuple):
 def play(player: Partner, seat: int, partner: Partner) -> tuple[list[QueriedTurn], float]:
     """The turns of ``player`` in ``seat`` over the scenarios of one pool, and its mean points of ten."""
     witness, table = Witness(player), one_pool()
-    games = rollout((witness, partner) if seat == 0 else (partner, witness), table, RULES, seed=0, prior="lewis")
+    games = rollout((witness, partner) if seat == 0 else (partner, witness), table, RULES, seed=0)
     turns = [
         QueriedTurn(np.flatnonzero(games.turns > turns.turns_taken), turns, decisions)
         for turns, decisions in zip(witness.turns, witness.decisions, strict=True)
@@ -82,7 +82,7 @@ def test_tractable_members_and_shares():
     ]  # fmt: skip
     assert [each.name for each in tractable_members(seat_occupant("tough"), RULES)] == ["partner"]
     with pytest.raises(InputError, match="no opponent of this learner is tractable"):
-        ExactTargets(seat_occupant("nice"), RULES, one_pool(), "lewis")
+        ExactTargets(seat_occupant("nice"), RULES, one_pool())
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -123,7 +123,7 @@ def test_beliefs_equal_enumeration(seat):
                     sums = counted.setdefault(key, np.zeros(VALUES + 4))
                     sums[[values[0], 11 + values[1], 22 + values[2]]] += share * persona.chance
                     sums[VALUES + list(shares).index(name)] += share * persona.chance
-    crowd = ExactTargets(Mixture(list(shares), list(shares.values())), RULES, table, "lewis")
+    crowd = ExactTargets(Mixture(list(shares), list(shares.values())), RULES, table)
     members = ("tough", "absent", "linear", "personas")
     assert len(of_turn) == 3 and all(len(parts) > 3 for parts in of_turn.values())
     for turns, keys in (part for parts in of_turn.values() for part in parts):
@@ -152,7 +152,7 @@ def test_legal_acts_have_regrets():
 def test_impossible_histories_are_nan():
     """Tough never opens with everything for the other; here it does."""
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("pushover"))[0].turns
-    reply = ExactTargets(seat_occupant("tough"), RULES, one_pool(), "lewis")
+    reply = ExactTargets(seat_occupant("tough"), RULES, one_pool())
     known = ~np.isnan(reply.regrets(turns, MOST))
     assert (known == known[:, :1]).all() and not known.all()
     assert (np.isnan(reply.beliefs(turns, ("absent",))) == ~known[:, :1]).all()
@@ -161,7 +161,7 @@ def test_impossible_histories_are_nan():
 def test_bounded_best_response_is_refused():
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"))[0].turns
     with pytest.raises(InputError, match="3 partners in games of 6 turns is only known within bounds"):
-        ExactTargets(EQUAL, RULES, one_pool(), "lewis", effort=1).regrets(turns, MOST)
+        ExactTargets(EQUAL, RULES, one_pool(), effort=1).regrets(turns, MOST)
 
 
 @pytest.mark.parametrize("head", ["factored", "joint"])
@@ -234,7 +234,7 @@ def test_posterior_replaces_one_hot_targets():
     tensors, counters = learners[0].state()
     again, ends = Learner(PolicyNetwork(shape, seed=3), settings, seed=2), []
     again.restore({name: value.clone() for name, value in tensors.items()}, counters)
-    anew = replace(plan, exact=ExactTargets(CROWD, RULES, one_pool(), "lewis"))
+    anew = replace(plan, exact=ExactTargets(CROWD, RULES, one_pool()))
     for learner, its_plan in ((learners[0], plan), (again, anew)):
         lesson, _ = practice(learner.network, [Opponent(CROWD, 1.0)], its_plan, update=6, games_before=6000)
         learner.update(lesson)

@@ -38,7 +38,7 @@ def played(rules: Rules, seat: int, other: object = "random", size: int = 300) -
     """Games of a learning seat, what each seat earned in them, and its experience."""
     learner, partner = LearningSeat(network(rules)), seat_occupant(other)  # type: ignore[arg-type]
     scenarios = LEWIS.block(7, 0, size)
-    games = rollout((learner, partner) if seat == 0 else (partner, learner), scenarios, rules, seed=7, prior="lewis")
+    games = rollout((learner, partner) if seat == 0 else (partner, learner), scenarios, rules, seed=7)
     return games, learner.experience(games, points_of_ten(games.scores, scenarios.pool_values) / TEN)
 
 
@@ -87,7 +87,7 @@ def test_experience_matches_replay(rules, seat):
     games, experience = played(rules, seat)
     assert experience is not None
     made = network(rules)
-    table, size = GameBatch(games.scenarios, rules, prior="lewis"), games.size
+    table, size = GameBatch(games.scenarios, rules), games.size
     row_of = {int(place): row for row, place in enumerate(experience.place)}
     compared = 0
     while table.open:

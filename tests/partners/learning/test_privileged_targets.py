@@ -59,12 +59,12 @@ def test_targets_match_drawn_partner():
     scenarios = LEWIS.block(3, 0, 200)
     player = NetworkPartner(PolicyNetwork(SHAPE), greedy=True)
     assert member_names(CROWD) == MEMBERS and member_names(seat_occupant("tough")) == ()
-    games = rollout((player, CROWD), scenarios, seed=7, index=(1, 2), prior="lewis")
+    games = rollout((player, CROWD), scenarios, seed=7, index=(1, 2))
     heard = privileged_targets(CROWD, MEMBERS, scenarios.utilities[:, 1], Noise(7, (1, 2), 200).game_noise(1))
     assert (heard[:, :3] == scenarios.utilities[:, 1]).all()
     assert np.bincount(heard[:, 3]).min() > 20
     for number, name in enumerate(MEMBERS):
-        alone = rollout((player, seat_occupant(name)), scenarios, seed=7, prior="lewis")
+        alone = rollout((player, seat_occupant(name)), scenarios, seed=7)
         same = (alone.act == games.act).all(axis=1) & (alone.oA == games.oA).all(axis=(1, 2))
         assert same[heard[:, 3] == number].all() and not same[heard[:, 3] != number].all()
     assert (
@@ -146,7 +146,7 @@ def test_targets_do_not_change_play():
     for utilities in (scenarios.utilities, swapped):
         learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
         seat = LearningSeat(learner.network)
-        games = rollout((seat, Wants()), Scenarios(scenarios.counts, utilities), seed=4, prior="lewis")
+        games = rollout((seat, Wants()), Scenarios(scenarios.counts, utilities, "lewis"), seed=4)
         facts = np.column_stack([utilities[:, 1].astype(np.int64), np.zeros(games.size, dtype=np.int64)])
         lesson = seat.experience(games, np.random.default_rng(0).random((games.size, 2)), facts)
         assert lesson is not None
@@ -171,7 +171,7 @@ def test_checkpoint_plays_without_targets(tmp_path):
     bare = {name: value for name, value in tensors.items() if name.startswith("network.")}
     save_checkpoint(tmp_path / "bare.json", bare, network_note(learner.network))
     scenarios = LEWIS.block(9, 0, 64)
-    turns = GameBatch(scenarios, prior="lewis").turns()
+    turns = GameBatch(scenarios).turns()
     known = NetworkPartner(learner.network)
     for name in ("all", "bare"):
         again = NetworkPartner(load_checkpoint(tmp_path / f"{name}.json").network())
@@ -205,12 +205,12 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     kinds = seen.counts.astype(int) * 11 + seen.utilities[:, 0]
     apart = np.array([len(set(kind)) == 3 for kind in kinds.tolist()])  # items that are alike have no order
     scenarios, partner = seen.rows(np.flatnonzero(apart)), NetworkPartner(learner.network)
-    first = partner.beliefs(GameBatch(scenarios, prior="lewis").turns())
+    first = partner.beliefs(GameBatch(scenarios).turns())
     assert first is not None and first.members == MEMBERS
     assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.identity.sum(axis=1), 1)
     for order in map(list, permutations(range(3))):
         replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
-        found = partner.beliefs(GameBatch(replace_names, prior="lewis").turns())
+        found = partner.beliefs(GameBatch(replace_names).turns())
         assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.identity, first.identity)
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
 

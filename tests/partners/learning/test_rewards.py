@@ -50,7 +50,7 @@ DIALS: list[Reward] = [Own(), SocialValue(45), SocialValue(-130), Inequity(2, 0.
 
 def some_games(size: int = 4) -> Games:
     scenarios = LEWIS.block(0, 0, size)
-    return rollout((seat_occupant("heuristic"), seat_occupant("random")), scenarios, Rules(), seed=0, prior="lewis")
+    return rollout((seat_occupant("heuristic"), seat_occupant("random")), scenarios, Rules(), seed=0)
 
 
 GAMES = some_games()

@@ -265,7 +265,7 @@ def test_prompt_contains_no_names_or_partner_text(order):
     for rival, prior in ((quiet, "lewis"), (other, order)):
         model = Model(obedient, identity={"model": order})
         own = LLMPartner(model)
-        games = rollout((own, LLMPartner(rival)), SCENARIOS, Rules(6), seed=3, prior=prior)
+        games = rollout((own, LLMPartner(rival)), SCENARIOS._replace(prior=prior), Rules(6), seed=3)
         played.append(games.act.tobytes() + games.oA.tobytes())
         prompts.append([ask.prompt for ask in model.asked])
     assert played[0] == played[1]

@@ -51,7 +51,7 @@ def test_full_prompt_uses_every_variable():
 
 def test_short_prompt_has_every_fact():
     state = played((Act.PROPOSE, (1, 2, 0)), (Act.INSIST, (0, 1, 3)))
-    full, short, brief = (load_template(shipped=name).render(turn_of(state))[0] for name in SHIPPED)
+    full, short, brief = (load_template(shipped=name).render(turn_of(state, prior=""))[0] for name in SHIPPED)
     template = load_template(shipped="short")
     assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
     for fact in told(state).values():
@@ -141,12 +141,12 @@ def test_revealed_values_are_in_the_prompt():
 
 def test_history_cap_drops_oldest_acts():
     state = played(*[(Act.PROPOSE, (1, 1, turn % 4)) for turn in range(7)])
-    lines = variables(turn_of(state), history_cap=2)[0]["history_str"].splitlines()
+    lines = variables(turn_of(state, prior=""), history_cap=2)[0]["history_str"].splitlines()
     assert lines[0].startswith("(5 earlier") and [line.split(",")[0] for line in lines[1:]] == [
         "6. you: PROPOSE",
         "7. partner: PROPOSE",
     ]
-    assert variables(turn_of(state), history_cap=0)[0]["history_str"].startswith("(7 earlier")
+    assert variables(turn_of(state, prior=""), history_cap=0)[0]["history_str"].startswith("(7 earlier")
 
 
 @pytest.mark.parametrize("shipped", SHIPPED)
@@ -181,12 +181,12 @@ def test_rows_are_rendered_independently():
 
 def test_only_variables_are_filled_in():
     template = Template('{"act_type": 0} {turns} {} { } {"{p}": [{counts_csv}]} {{turns}} {3}')
-    assert template.render(turn_of(State(POOL))) == ['{"act_type": 0} 10 {} { } {"hidden": [1,2,3]} {10} {3}']
+    assert template.render(turn_of(State(POOL), prior="")) == ['{"act_type": 0} 10 {} { } {"hidden": [1,2,3]} {10} {3}']
 
 
 def test_substitution_is_not_recursive(monkeypatch):
     monkeypatch.setattr("partners.llm.prompt.HIDDEN", "{turns}")
-    assert Template("{p}").render(turn_of(State(POOL))) == ["{turns}"]
+    assert Template("{p}").render(turn_of(State(POOL), prior="")) == ["{turns}"]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_reply_line_round_trip():
             continue
         state = State(Scenario(counts, ((1, 1, 1), (1, 1, 1))))
         for state in (state, apply(state, Action(Act.PROPOSE, (0, 0, 0)))):  # noqa: B020
-            (legal,) = legal_rows(turn_of(state))
+            (legal,) = legal_rows(turn_of(state, prior=""))
             actions = list(legal.actions())
             assert actions == list(legal_actions(state))
             for action in actions:

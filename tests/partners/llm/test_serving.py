@@ -26,7 +26,7 @@ from partners.llm.serving import MAX_BYTES, PolicyServer, UnreadPrompt, read_pro
 from tests.loopback import without_proxy_and_key
 
 NAMES = ("heuristic", "boulware", "frequency_model", "random")
-PROMPT = load_template().render(turn_of(State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1))))))[0]
+PROMPT = load_template().render(turn_of(State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1)))), prior=""))[0]
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped
     scenarios = open_source("lewis", split="test").block(0, 0, 8)
     for seat in (0, 1):
         pairs = [(who, other) if seat == 0 else (other, who) for who in (itself, behind)]
-        games = [rollout(pair, scenarios, Rules(8, disagree), seed=1, prior="lewis") for pair in pairs]
+        games = [rollout(pair, scenarios, Rules(8, disagree), seed=1) for pair in pairs]
         for field in ("act", "oA", "ending", "scores", "cause"):
             assert np.array_equal(getattr(games[0], field), getattr(games[1], field)), field
     assert behind.tally["decisions"] == behind.tally["free"] > 8
@@ -81,7 +81,7 @@ def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped
 def test_probing_client_plays_the_same(server, monkeypatch):
     without_proxy_and_key(monkeypatch)
     behind = llm(provider="openai", base_url=server.url, model="boulware")
-    rollout((behind, seat_occupant("heuristic")), open_source("lewis").block(0, 0, 4), seed=0, prior="lewis")
+    rollout((behind, seat_occupant("heuristic")), open_source("lewis").block(0, 0, 4), seed=0)
     assert behind.tally["decisions"] == behind.tally["free"] > 0
 
 
@@ -206,10 +206,10 @@ WHOLE = [name for name in sorted(SHIPPED) if "{history_str}" in load_template(sh
 @settings(max_examples=60)
 @given(state=open_states(), shipped=st.sampled_from(WHOLE), revealed=st.booleans())
 def test_prompt_round_trip(state, shipped, revealed):
-    seen = turn_of(state, reveal_partner_utilities=revealed)
+    seen = turn_of(state, reveal_partner_utilities=revealed, prior="")
     text = load_template(shipped=shipped).render(seen)[0]
     position = read_prompt(f"[GAME] {with_correction(text, Reason.ILLEGAL)}")
-    again = turn_of(position.state, reveal_partner_utilities=position.revealed)
+    again = turn_of(position.state, reveal_partner_utilities=position.revealed, prior="")
     for name in set(seen._fields) - {"noise", "game_noise"}:
         if name in ("rules", "prior"):
             assert getattr(again, name) == getattr(seen, name)
@@ -220,7 +220,7 @@ def test_prompt_round_trip(state, shipped, revealed):
 
 
 def prompt(state: State = START) -> str:
-    return load_template().render(turn_of(state))[0]
+    return load_template().render(turn_of(state, prior=""))[0]
 
 
 def test_last_prompt_counts():

@@ -65,7 +65,7 @@ def shown(teacher: str = "heuristic", played=PLAYED, cap: int = 20) -> list[Less
 def test_lesson_is_the_teachers_reply(teacher):
     """The openings of the scenarios played: prompts and replies, told apart from strays."""
     source = open_source("lewis", split="train")
-    turns = GameBatch(source.block(0, 0, 30), prior=source.prior).turns()
+    turns = GameBatch(source.block(0, 0, 30)).turns()
     said = seat_occupant(teacher).act(turns)
     told = {lesson.prompt: lesson for lesson in shown(teacher)}
     for row, prompt in enumerate(TEMPLATE.render(turns)):

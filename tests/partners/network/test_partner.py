@@ -202,7 +202,7 @@ def test_integers_become_one_hot():
     source = open_source("lewis", split="train")
     made = network()
     partner = NetworkPartner(made)
-    games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0, prior=source.prior)
+    games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0)
     assert games.size == 64
     turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
     expanded = made.one_hot(made.prepare(partner.choose(turns).features)).numpy()

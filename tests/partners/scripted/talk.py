@@ -19,11 +19,11 @@ POOL, MINE = (1, 2, 3), (4, 3, 0)
 TRIPLE = (1, 1, 1)  # one of each: what is kept is easily named
 
 
-def turns_after(*talk, pool=POOL, mine=MINE, theirs=(1, 1, 1), rules=None, prior="", reveal=False, draw=0.0):
+def turns_after(*talk, pool=POOL, mine=MINE, theirs=(1, 1, 1), rules=None, prior="uniform", reveal=False, draw=0.0):
     """What the seat to move sees after ``talk``, a list of (act, oA); every uniform of its noise is ``draw``."""
     seat = len(talk) % 2
     scenario = Scenario(pool, (mine, theirs) if seat == 0 else (theirs, mine))
-    table = GameBatch(pack([scenario]), rules or Rules(), prior=prior, reveal_partner_utilities=reveal)
+    table = GameBatch(pack([scenario], prior), rules or Rules(), reveal_partner_utilities=reveal)
     for act, oA in talk:
         table.step(decide(np.array([act]), np.array([oA])))
     return table.turns(np.full((1, 8), draw), np.full((1, 8), draw))

@@ -41,7 +41,7 @@ def turns(request):
     utilities = rng.integers(0, 11, size=(GAMES, 2, 3), dtype=np.int8)
     utilities[rng.random((GAMES, 2, 3)) < 0.3] = 0
     counts[0], utilities[0] = request.param, 10
-    return GameBatch(Scenarios(counts, utilities)).turns()
+    return GameBatch(Scenarios(counts, utilities, "uniform")).turns()
 
 
 def splits_of(turns, row):
@@ -138,7 +138,7 @@ def test_what_is_needed_is_exact_for_every_share_in_hundredths_and_every_whole()
 )
 def test_time_runs_from_the_first_to_the_last_turn_of_each_seat(length, times):
     pool = np.ones((1, 3), dtype=np.int8)
-    table = GameBatch(Scenarios(pool, np.ones((1, 2, 3), dtype=np.int8)), Rules(length))
+    table = GameBatch(Scenarios(pool, np.ones((1, 2, 3), dtype=np.int8), "uniform"), Rules(length))
     seen = []
     while table.open:
         seen.append(progress(table.turns()))
@@ -149,7 +149,9 @@ def test_time_runs_from_the_first_to_the_last_turn_of_each_seat(length, times):
 def test_claims_are_read_back_from_the_history():
     # What the four games say: PROPOSE 0, INSIST 1, DISAGREE 3; seat_0 on turns 0, 2, 4.
     pool = np.full((4, 3), 2, dtype=np.int8)
-    table = GameBatch(Scenarios(pool, np.tile(np.array([1, 2, 3], dtype=np.int8), (4, 2, 1))), Rules(10, "rejects"))
+    table = GameBatch(
+        Scenarios(pool, np.tile(np.array([1, 2, 3], dtype=np.int8), (4, 2, 1)), "uniform"), Rules(10, "rejects")
+    )
     for acts, first in [
         ((0, 3, 0, 1), (2, 2, 2, 2)),
         ((0, 0, 3, 0), (1, 1, 1, 1)),

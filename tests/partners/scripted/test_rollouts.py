@@ -23,7 +23,7 @@ TABLE = Scenario((3, 2, 1), ((1, 3, 1), (2, 0, 4)))
 
 def test_on_the_last_turn_it_takes_what_is_offered_where_that_is_worth_a_point():
     for keeps, points in (((3, 2, 0), 4), ((3, 0, 1), 0)):  # the ball is worth 4, the hats nothing
-        table = GameBatch(pack([TABLE]), Rules(2), prior="lewis")
+        table = GameBatch(pack([TABLE], "lewis"), Rules(2))
         table.step(decide(np.array([Act.PROPOSE]), np.array([keeps])))
         said = Rollouts("linear").act(table.turns(np.full((1, 8), 0.5), np.full((1, 8), 0.5)))
         table.step(said)
@@ -35,7 +35,7 @@ def test_rollouts_approach_best_response():
     scenarios, rules = lewis_space().rows(rows), Rules(2)
 
     def points(spec: str) -> float:
-        games = rollout((seat_occupant(spec), seat_occupant("linear")), scenarios, rules, seed=0, prior="lewis")
+        games = rollout((seat_occupant(spec), seat_occupant("linear")), scenarios, rules, seed=0)
         return float(games.scores[:, 0].mean())
 
     best = points("best_response(to=linear)")
@@ -44,12 +44,12 @@ def test_rollouts_approach_best_response():
 
 
 def opening(values: tuple[int, int, int]) -> tuple[int, ...]:
-    table = GameBatch(pack([Scenario(TABLE.counts, (values, TABLE.utilities[1]))]), Rules(), prior="lewis")
+    table = GameBatch(pack([Scenario(TABLE.counts, (values, TABLE.utilities[1]))], "lewis"), Rules())
     return tuple(seat_occupant("linear").act(table.turns()).oA[0].tolist())
 
 
 def test_rollouts_infer_values_from_history():
-    table = GameBatch(pack([TABLE]), Rules(), prior="lewis")
+    table = GameBatch(pack([TABLE], "lewis"), Rules())
     table.step(decide(np.array([Act.PROPOSE]), np.array([opening(TABLE.utilities[0])])))
     turns = table.turns(np.full((1, 8), 0.5), np.full((1, 8), 0.5))
     drawn = [{tuple(values) for values in Rollouts(m, 64)._types(turns)[0].tolist()} for m in ("linear", "micro")]
@@ -66,7 +66,7 @@ def test_it_keeps_to_the_contract(spec):
 
 def test_candidates_are_sampled_from_own():
     partner = Rollouts("nice", candidates=5, own="linear")
-    table = GameBatch(pack([TABLE] * 3), Rules(), prior="lewis")
+    table = GameBatch(pack([TABLE] * 3, "lewis"), Rules())
     luck = generator(0, "test").random((3, 8))
     said, would = partner.act(table.turns(luck, luck)), seat_occupant("linear").act(table.turns())
     assert (said.oA == would.oA).all() and (said.act_type == would.act_type).all()

@@ -400,8 +400,8 @@ def test_conceding_partners_earn_less():
 
     def points(first, second):
         partners = seat_occupant(first), seat_occupant(second)
-        forth = rollout(partners, scenarios, seed=0, prior="lewis").scores
-        back = rollout(partners[::-1], scenarios, seed=1, prior="lewis").scores[:, ::-1]
+        forth = rollout(partners, scenarios, seed=0).scores
+        back = rollout(partners[::-1], scenarios, seed=1).scores[:, ::-1]
         return (forth + back).mean(axis=0) / 2
 
     mild, hard = points("conceder", "boulware")

@@ -29,7 +29,7 @@ VARIANTS = [
 
 
 def played(first, second, rules=TALK):
-    return rollout((seat_occupant(first), seat_occupant(second)), SCENARIOS, rules, seed=0, prior="lewis")
+    return rollout((seat_occupant(first), seat_occupant(second)), SCENARIOS, rules, seed=0)
 
 
 def test_value_sentences_parse_back():
@@ -70,7 +70,7 @@ def test_a_listener_claims_what_the_told_values_grant():
     assert claim == (0, 2, 1) and worth == 9.0
     games = rollout(
         (seat_occupant("announcer(of=pushover)"), Listener()),
-        pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))]), TALK, seed=0, prior="lewis",
+        pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))], "lewis"), TALK, seed=0,
     )  # fmt: skip
     assert games.messages[0, 0] == "My values: book 4, hat 1, ball 2."
     assert games.act[0, 1] in (Act.AGREE, Act.PROPOSE)
@@ -103,7 +103,7 @@ def test_only_text_reaches_the_other_seat():
     seen = []
     for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
         [10 - SCENARIOS.utilities[:, 0], SCENARIOS.utilities[:, 1]], axis=1))):  # fmt: skip
-        table = GameBatch(scenarios, TALK, prior="lewis")
+        table = GameBatch(scenarios, TALK)
         text = np.full(scenarios.size, "My values: book 1, hat 1, ball 1.", dtype=object)
         table.step(decide(np.zeros(scenarios.size), scenarios.counts)._replace(messages=text))
         turns = table.turns()
@@ -116,7 +116,7 @@ def test_text_changes_no_features():
     """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
     read, values_sentence = [], []
     for text in ("", "My values: book 9, hat 0, ball 1."):
-        table = GameBatch(SCENARIOS, TALK, prior="lewis")
+        table = GameBatch(SCENARIOS, TALK)
         message = np.full(SCENARIOS.size, text, dtype=object)
         table.step(decide(np.zeros(SCENARIOS.size), SCENARIOS.counts)._replace(messages=message))
         turns = table.turns()

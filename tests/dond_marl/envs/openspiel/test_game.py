@@ -39,7 +39,7 @@ def test_it_plays_by_our_rules():
             assert seat == ours.mover
             acts = [(np.array(said.act_type), np.array(said.oA)) for said in legal_actions(ours)]
             assert theirs.legal_actions() == [int(action_index(*act, 4)) for act in acts]
-            assert theirs.observation_tensor(seat) == encode(turn_of(ours), layout)[0].tolist()
+            assert theirs.observation_tensor(seat) == encode(turn_of(ours, prior=""), layout)[0].tolist()
             act = int(draw.choice(theirs.legal_actions()))
             theirs.apply_action(act)
             ours = apply(ours, action_of(act))
@@ -68,7 +68,7 @@ def test_a_partner_answers_there_as_it_does_here():
     game, table = pyspiel.load_game(NAME), open_source("lewis", split="train").table
     pair = seat_occupant("boulware"), seat_occupant("linear")
     rows = np.arange(0, table.size, 400)
-    games = rollout(pair, table.rows(rows), seed=0, prior="lewis")
+    games = rollout(pair, table.rows(rows), seed=0)
     for place, row in enumerate(rows):
         state = game.new_initial_state()
         state.apply_action(int(row))

@@ -178,7 +178,7 @@ def scores_by_rollout(table: StudyTable) -> tuple[int, ...]:
     names = [table.partner if number is None else kind_of(number) for number in table.players]
     first, second = map(seat_occupant, names)
     scenarios = pack([table.state.scenario])
-    return tuple(rollout((first, second), scenarios, table.state.rules, seed=0, prior="lewis").scores[0].tolist())
+    return tuple(rollout((first, second), scenarios, table.state.rules, seed=0).scores[0].tolist())
 
 
 def all_through(visitors: list[Visitor], most: int = 3000) -> None:

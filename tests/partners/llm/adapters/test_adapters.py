@@ -76,7 +76,7 @@ def test_opponent_plays_as_in_a_rollout(opponent):
         seat = row["seat"]
         scenario = SpokenGame(row).state.scenario
         both = (other, partner) if seat == 0 else (partner, other)
-        games = rollout(both, pack([scenario]), Rules(), seed=row["seed"], prior="lewis")
+        games = rollout(both, pack([scenario], "lewis"), Rules(), seed=row["seed"])
         taken = int(games.turns[0])
         offers = games.oA[0, :taken].tolist()
         said = [Action(Act(act), tuple(oA)) for act, oA in zip(games.act[0, :taken].tolist(), offers, strict=True)]
