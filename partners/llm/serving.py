@@ -174,7 +174,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _respond(self, method: str) -> None:
         kind = "application/json"
         try:
-            status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/"))
+            path = self.path.partition("?")[0].rstrip("/")
+            status, body = 200, self._answer(method, path.removeprefix("/openai"))  # Groq's SDK begins each path so
             kind = "text/event-stream" if body.startswith(b"data:") else kind
         except InputError as error:
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
