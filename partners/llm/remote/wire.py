@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000  # of an answer; a reply of a hundred thousand tokens has less
 _NO_KEY = "none"  # sent to a server that needs no key
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")  # environment variables, in any case
+_TLS_FILES = ("ssl_cert_file", "sslkeylogfile")
 
 
 class _BodyError(Exception):
@@ -32,19 +34,29 @@ class Wire:
     """A connection to the service of ``settings``; it belongs to one event loop. Raises :class:`SetupError`.
 
     ``secret`` is the key, empty for a server that needs none. ``$GROQ_CUSTOM_HEADERS`` go to Groq, or a gateway to it.
+    The environment's proxies are used, but not for this machine's own addresses.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.secret = read_key(settings.key_variable)
         try:
-            from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
+            from groq import DEFAULT_CONNECTION_LIMITS, AsyncGroq, DefaultAsyncHttpxClient, Omit
+            from httpx import AsyncHTTPTransport, InvalidURL
         except ImportError:
             raise SetupError("remote models need the package groq: pip install groq") from None
         key, headers = self.secret or _NO_KEY, dict[str, Any]()
         headers["Accept-Encoding"] = "identity"
         if not settings.groq:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
-        client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_read_body]})
+        self._is_direct = settings.on_loopback
+        try:  # with a transport of its own the client looks for no proxy
+            direct = AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS) if self._is_direct else None
+            client = DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [_read_body]}, transport=direct
+            )
+        except (ImportError, InvalidURL, ValueError, OSError) as error:
+            names = _variables(_TLS_FILES if isinstance(error, OSError) else (*_PROXIES, "no_proxy"))
+            raise SetupError(f"{names or 'a system setting'} cannot be used ({error}): correct or unset it") from None
         self._sdk = AsyncGroq(
             api_key=key, base_url=settings.url, max_retries=0, default_headers=headers, http_client=client
         )
@@ -68,7 +80,9 @@ class Wire:
             if isinstance(cause, _BodyError):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
             sent = not isinstance(cause, httpx.ConnectError)  # an untrusted certificate is such an error too
-            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self.secret))
+            proxies = "" if self._is_direct else _variables(_PROXIES)
+            words = f"{cause} (a proxy is set by {proxies})" if proxies else str(cause)
+            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(words, self.secret))
 
     async def close(self) -> None:
         await self._sdk.close()
@@ -84,6 +98,11 @@ def read_key(variable: str | None) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SetupError(f"the value of ${variable} is no key: it has spaces or characters that no key has")
     return key
+
+
+def _variables(names: tuple[str, ...]) -> str:
+    """The environment variables of these ``names``, in any case, that are set: ``$HTTP_PROXY, $no_proxy``."""
+    return ", ".join(f"${name}" for name in sorted(os.environ) if name.lower() in names and os.environ[name])
 
 
 def _groq_headers() -> list[str]:
