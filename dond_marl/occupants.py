@@ -36,7 +36,7 @@ from dond_marl.files import read_bytes
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
-YAML_VALUES = {"null": None, "true": True, "false": False}  # bare words that are parsed as in a config
+YAML_VALUES: dict[str, Any] = {"null": None, "true": True, "false": False}  # bare words that are parsed as in a config
 IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<given>\(.*\))?", re.DOTALL)
 DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
@@ -370,10 +370,9 @@ def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict
 
 def _value(node: ast.expr) -> Any:
     """A literal, list or dict; bare names and nested specs, as in ``best_response(to=heuristic)``, stay text."""
-    if isinstance(node, ast.Name) and node.id in YAML_VALUES:
-        return YAML_VALUES[node.id]
     if isinstance(node, ast.Name | ast.Call):
-        return ast.unparse(node)
+        text = ast.unparse(node)
+        return YAML_VALUES.get(text, text)
     if isinstance(node, ast.Dict) and None not in node.keys:  # None: ``**``
         return {ast.literal_eval(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, ast.List):

@@ -122,8 +122,7 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
 def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` without a leading ``<think>...</think>`` and a code fence around the rest; and the removed parts' names.
 
-    ``<think>`` may be missing: some chat templates write it before the model begins. The fence begins with three
-    backticks, optionally followed by ``json`` in any case.
+    The fence may be labelled ``json``, in any case; ``<think>`` may be missing, as chat templates may end with it.
     """
     line = text.strip(_AROUND)
     notes: tuple[str, ...] = ()

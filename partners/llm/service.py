@@ -160,12 +160,6 @@ class ServiceSettings:
         return GROQ_URL if self.base_url is None else self.base_url
 
     @property
-    def on_loopback(self) -> bool:
-        """Whether the server has an address of this machine alone."""
-        host = urlsplit(self.url).hostname or ""
-        return host in ("localhost", "::1") or host.startswith("127.")
-
-    @property
     def key_variable(self) -> str | None:
         """The environment variable that holds the key, ``None`` for a server that needs none."""
         return self.key_env if self.key_env is not None or not self.groq else GROQ_KEY

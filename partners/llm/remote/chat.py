@@ -163,27 +163,26 @@ def _completion(body: str) -> ModelReply | RequestFailure:
         return RequestFailure(Failure.GARBLED)
     prompt, completion = (_get(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
     is_counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
+    call = _get(message, "tool_calls", 0, "function") or message.get("function_call")
+    # Where the content is empty, some servers put the text elsewhere.
+    content, *others = map(message.get, ("content", "refusal", "reasoning_content", "reasoning"))
     return ModelReply(
-        _message_text(message),
+        next(filter(None, map(_text, (content, _get(call, "arguments"), *others))), ""),
         finished=choice.get("finish_reason") != "length",
         usage=Usage(prompt, completion) if is_counted else Usage(),
     )
 
 
-def _message_text(message: dict[str, Any]) -> str:
-    """The content of a message; where it is empty, the text that the server put elsewhere."""
-    call = _get(message, "tool_calls", 0, "function") or message.get("function_call")
-    fields = [message.get(name) for name in ("content", "refusal", "reasoning_content", "reasoning")]
-    return next(filter(None, map(_text, [*fields[:2], _get(call, "arguments"), *fields[2:]])), "")
+def content_text(content: object) -> str:
+    """The text in a message's content, a text or a list of parts; empty where it is null or no text."""
+    if isinstance(content, list):
+        content = "".join(text for part in content if isinstance(text := _get(part, "text"), str))
+    return content if isinstance(content, str) else ""
 
 
 def _text(content: object) -> str:
-    """A text of a reply, or of a list of its parts, storable; empty where it is null or no text."""
-    if isinstance(content, list):
-        content = "".join(text for part in content if isinstance(text := _get(part, "text"), str))
-    if not isinstance(content, str):
-        return ""
-    return content[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
+    """The text of a reply, storable."""
+    return content_text(content)[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
 
 
 def _get(document: Any, *path: str | int) -> Any:

@@ -12,6 +12,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from partners.llm.client import Failure, SetupError
 from partners.llm.remote.failures import RequestFailure, one_line
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 2_000_000  # of an answer; a reply of a hundred thousand tokens has less
 _NO_KEY = "none"  # sent to a server that needs no key
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")  # environment variables, in any case
-_TLS_FILES = ("ssl_cert_file", "sslkeylogfile")
 
 
 class _BodyError(Exception):
@@ -34,7 +34,6 @@ class Wire:
     """A connection to the service of ``settings``; it belongs to one event loop. Raises :class:`SetupError`.
 
     ``secret`` is the key, empty for a server that needs none. ``$GROQ_CUSTOM_HEADERS`` go to Groq, or a gateway to it.
-    The environment's proxies are used, but not for this machine's own addresses.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -48,14 +47,16 @@ class Wire:
         headers["Accept-Encoding"] = "identity"
         if not settings.groq:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
-        self._is_direct = settings.on_loopback
-        try:  # with a transport of its own the client looks for no proxy
-            direct = AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS) if self._is_direct else None
+        host = urlsplit(settings.url).hostname or ""
+        self._is_local = host in ("localhost", "::1") or host.startswith("127.")
+        try:  # with a transport of its own the client uses no proxy of the environment
+            direct = AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS) if self._is_local else None
             client = DefaultAsyncHttpxClient(
                 follow_redirects=False, event_hooks={"response": [_read_body]}, transport=direct
             )
         except (ImportError, InvalidURL, ValueError, OSError) as error:
-            names = _variables(_TLS_FILES if isinstance(error, OSError) else (*_PROXIES, "no_proxy"))
+            is_file = isinstance(error, OSError)  # of TLS
+            names = _variables("ssl_cert_file", "sslkeylogfile") if is_file else _variables(*_PROXIES, "no_proxy")
             raise SetupError(f"{names or 'a system setting'} cannot be used ({error}): correct or unset it") from None
         self._sdk = AsyncGroq(
             api_key=key, base_url=settings.url, max_retries=0, default_headers=headers, http_client=client
@@ -80,7 +81,7 @@ class Wire:
             if isinstance(cause, _BodyError):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
             sent = not isinstance(cause, httpx.ConnectError)  # an untrusted certificate is such an error too
-            proxies = "" if self._is_direct else _variables(_PROXIES)
+            proxies = "" if self._is_local else _variables(*_PROXIES)
             words = f"{cause} (a proxy is set by {proxies})" if proxies else str(cause)
             return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(words, self.secret))
 
@@ -100,7 +101,7 @@ def read_key(variable: str | None) -> str:
     return key
 
 
-def _variables(names: tuple[str, ...]) -> str:
+def _variables(*names: str) -> str:
     """The environment variables of these ``names``, in any case, that are set: ``$HTTP_PROXY, $no_proxy``."""
     return ", ".join(f"${name}" for name in sorted(os.environ) if name.lower() in names and os.environ[name])
 
