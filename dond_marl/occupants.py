@@ -36,6 +36,7 @@ from dond_marl.files import read_bytes
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
+YAML_VALUES: dict[str, Any] = {"null": None, "true": True, "false": False}  # bare words that are parsed as in a config
 IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<given>\(.*\))?", re.DOTALL)
 DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
@@ -316,7 +317,7 @@ def parse_spec(spec: Spec, first: Callable[[str], str] | None = None) -> tuple[s
         kind, parameters = _call(node, first if file is None else None)
         if not kind.isascii():
             raise ValueError("a letter of another alphabet")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # TypeError: a list as the key of a dict
         raise OccupantNameError(
             f"an occupant is written name or name(parameter=value, ...); got {spec[:100]!r}. "
             "Paths and other texts go in quotes, as in checkpoint(path='FILE.json'); your own is my_file.py:Name; a "
@@ -349,7 +350,7 @@ def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _value_text(value: object) -> str:
-    return value if isinstance(value, str) and is_plain_name(value) else repr(value)
+    return value if isinstance(value, str) and is_plain_name(value) and value not in YAML_VALUES else repr(value)
 
 
 def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict[str, Any]]:
@@ -368,9 +369,12 @@ def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal or a list; bare names and nested specs, as in ``best_response(to=heuristic)``, stay text."""
+    """A literal, list or dict; bare names and nested specs, as in ``best_response(to=heuristic)``, stay text."""
     if isinstance(node, ast.Name | ast.Call):
-        return ast.unparse(node)
+        text = ast.unparse(node)
+        return YAML_VALUES.get(text, text)
+    if isinstance(node, ast.Dict) and None not in node.keys:  # None: ``**``
+        return {ast.literal_eval(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, ast.List):
         return [_value(each) for each in node.elts]
     return ast.literal_eval(node)

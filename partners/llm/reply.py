@@ -11,6 +11,7 @@ duplicate keys and fails on deep nesting and huge numbers, so such texts are ref
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import product
@@ -30,6 +31,8 @@ FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_cl
 TRIMMED = "say_trimmed"  # a name in tallies
 _MOST_DIGITS = 6  # of a whole number; more are out of any range, and converting thousands is slow
 _SPACE = " \t\r\n"  # white space in JSON
+_AROUND = _SPACE + "\ufeff"  # that and a byte-order mark, which lenient reading takes for such
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')  # in JSON; the last may be cut off
 _FENCE, _THOUGHT = "```", ("<think>", "</think>")
 
 
@@ -119,16 +122,17 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
 def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` without a leading ``<think>...</think>`` and a code fence around the rest; and the removed parts' names.
 
-    The fence begins with three backticks, optionally followed by ``json``.
+    The fence may be labelled ``json``, in any case; ``<think>`` may be missing, as chat templates may end with it.
     """
-    line = text.strip(_SPACE)
+    line = text.strip(_AROUND)
     notes: tuple[str, ...] = ()
     opened, closed = _THOUGHT
-    if line.startswith(opened) and closed in line:
-        line, notes = line.partition(closed)[2].strip(_SPACE), (THINKING,)
+    thought, end, rest = line.partition(closed)
+    if end and (line.startswith(opened) or not (opened in thought or line.startswith(("{", _FENCE)))):
+        line, notes = rest.strip(_AROUND), (THINKING,)
     inside = line.removeprefix(_FENCE).removesuffix(_FENCE)
     if len(line) == len(inside) + 2 * len(_FENCE) and _FENCE not in inside:
-        line, notes = inside.removeprefix("json").strip(_SPACE), (*notes, FENCE)
+        line, notes = inside[4 * (inside[:4].lower() == "json") :].strip(_AROUND), (*notes, FENCE)
     return line, notes
 
 
@@ -136,13 +140,15 @@ def _fields(line: str, *, talks: bool) -> tuple[Any, Any, Any, Any] | Reason:
     """The values of the three keys, and of ``say`` or ``""``, of any type, out of one flat object and nothing else."""
     if not line:
         return Reason.EMPTY
-    flat = line.count("{") == 1 and line.count("[") <= 1  # the depth is known before anything recurses
-    if len(line) > LONGEST or line[0] != "{" or not flat:
+    if len(line) > LONGEST or line[0] != "{":
+        return Reason.UNPARSABLE
+    structure = _STRING.sub("", line)
+    if structure.count("{") > 1 or structure.count("[") > 1:  # the depth is known before anything recurses
         return Reason.UNPARSABLE
     try:
         pairs: list[tuple[str, Any]] = _DECODER.decode(line)
     except ValueError:
-        return Reason.UNPARSABLE if "}" in line else Reason.TRUNCATED
+        return Reason.UNPARSABLE if "}" in structure else Reason.TRUNCATED
     fields = dict(pairs)
     if len(pairs) != len(fields) or fields.keys() - ({MESSAGE_KEY} if talks else set()) != set(KEYS):
         return Reason.WRONG_KEYS

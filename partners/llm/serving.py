@@ -1,9 +1,9 @@
 """A server on this machine that offers occupants as language models, by OpenAI's chat protocol.
 
 ``POST /v1/chat/completions`` takes the last message of the user, which must be a prompt of this game, and answers with
-one legal line of JSON; ``GET /v1/models`` lists the occupants. The server listens on the loopback address only, and
-refuses requests without a local ``Host``, or with a foreign ``Origin``, which pages in a browser send. Source of the
-shapes: OpenAI's API reference, chat completions and models.
+one legal line of JSON; ``GET /v1/models`` lists the occupants. Groq's SDK finds both under ``/openai/v1``. The server
+listens on the loopback address only, and refuses requests without a local ``Host``, or with a foreign ``Origin``, which
+pages in a browser send. Source of the shapes: OpenAI's API reference, chat completions and models.
 
 A prompt is parsed by its own template, turned into a regular expression, and must be what the template makes of the
 position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed; games
@@ -38,6 +38,7 @@ from partners.llm.prompt import (
     load_template,
     parse_variant,
 )
+from partners.llm.remote.chat import content_text
 from partners.llm.reply import reply_line
 
 HOST = "127.0.0.1"
@@ -174,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _respond(self, method: str) -> None:
         kind = "application/json"
         try:
-            status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/"))
+            status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/").removeprefix("/openai"))
             kind = "text/event-stream" if body.startswith(b"data:") else kind
         except InputError as error:
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
@@ -238,12 +239,7 @@ def _last_user_text(messages: object) -> str:
     """The text of the user's last message, its parts joined. Raises :class:`RequestRefused`."""
     for message in reversed(messages if isinstance(messages, list) else []):
         if isinstance(message, dict) and message.get("role") == "user":
-            content = message.get("content")
-            if isinstance(content, list):
-                parts = [part.get("text") for part in content if isinstance(part, dict)]
-                content = "".join(text for text in parts if isinstance(text, str))
-            if isinstance(content, str):
-                return content
+            return content_text(message.get("content"))
     raise RequestRefused("messages must be a list that holds a text of role user")
 
 

@@ -59,6 +59,8 @@ def test_a_partner_is_returned_as_it_is():
         (None, "got NoneType"),
         ("linear(exponent=1e999)", "a number is too large to be one in"),
         ("mixture(of=[heuristic, random], weights=[1, -1e999])", "a number is too large to be one in"),
+        ("llm(extra={[1]: 2})", "is written name or name"),
+        ("llm(extra={**x})", "is written name or name"),
     ],
 )
 def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, told):
@@ -77,6 +79,11 @@ def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, t
         ("mixture(of=[linear, pushover(demand=.5)])", "mixture(of=['linear', 'pushover(demand=0.5)'])"),
         ("expert(path='runs/a b.safetensors')", "expert(path='runs/a b.safetensors')"),
         ({"kind": "expert", "path": "True", "name": "None"}, "expert(name='None', path='True')"),
+        ({"kind": "expert", "path": "true", "name": "null"}, "expert(name='null', path='true')"),
+        (
+            "llm(extra={'a': null, 'b': [true, 2]}, sorted_items=false)",
+            "llm(extra={'a': None, 'b': [True, 2]}, sorted_items=False)",
+        ),
     ],
 )
 def test_there_is_one_way_to_write_a_spec_and_it_reads_back(spec, written):
@@ -155,7 +162,9 @@ def test_path_without_quotes_is_refused():
         parse_spec("checkpoint(path=runs/0001/last.json)")
 
 
-_TEXTS = st.text(max_size=12) | st.sampled_from(["llm", "\uff4c\uff4c\uff4d", "True", "a(b=1)", "f.py:P", "x, y=1"])
+_TEXTS = st.text(max_size=12) | st.sampled_from(
+    ["llm", "\uff4c\uff4c\uff4d", "True", "null", "a(b=1)", "f.py:P", "x, y=1"]
+)
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.tuples(inner) | st.dictionaries(_TEXTS, inner, max_size=3),

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 _HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.gguf")  # what a model's answers depend on
 _BLOCK = 1 << 20
+# Chat templates may ask for today's date, by strftime_now(format). A macro of that name hides the function: always the
+# date that Llama 3's template falls back to, so that replies depend on no clock and no locale.
+_DATE = {
+    "F": "%Y-%m-%d", "Y": "2024", "y": "24", "m": "07", "-m": "7", "B": "July", "b": "Jul", "d": "26", "-d": "26",
+    "A": "Friday", "a": "Fri", "H": "12", "I": "12", "M": "00", "S": "00", "p": "PM",
+}  # fmt: skip
+_REPLACED = "".join(f"|replace('%{directive}', '{text}')" for directive, text in _DATE.items())
+_FIXED_DATE = f"{{% macro strftime_now(format) %}}{{{{ format{_REPLACED} }}}}{{% endmacro %}}\n"  # "\n" is trimmed
 _FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # possible continuations of a prompt
 
 
@@ -78,19 +86,31 @@ class LocalModel:
 
     @cached_property
     def _has_system_message(self) -> bool:
-        from jinja2 import TemplateError
-
+        messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "A question."}]
         try:
-            return SYSTEM in self.render_chat([{"role": "system", "content": SYSTEM}, {"role": "user", "content": "-"}])
-        except TemplateError:
+            return SYSTEM in self.render_chat(messages)
+        except SetupError:
             return False
 
     def render_chat(self, messages: list[dict[str, str]]) -> str:
-        """A chat as one text, up to the model's answer; for a model with a chat template."""
-        # enable_thinking: reasoning models answer at once; other templates ignore it.
-        return str(self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        ))  # fmt: skip
+        """A chat as one text, up to the model's answer; for a model with a chat template.
+
+        Templates that ask for the date get a fixed one, so that the text depends on the messages alone. Raises
+        :class:`SetupError` for a template that fails, or that leaves out the last message.
+        """
+        try:
+            # enable_thinking: reasoning models answer at once; other templates ignore it.
+            text = str(self.tokenizer.apply_chat_template(
+                messages, chat_template=_FIXED_DATE + self.tokenizer.get_chat_template(), tokenize=False,
+                add_generation_prompt=True, enable_thinking=False,
+            ))  # fmt: skip
+            if messages[-1]["content"].strip() not in text:
+                raise ValueError("it leaves out the question")
+        except Exception as error:  # noqa: BLE001  # a template is a program
+            raise SetupError(
+                f"the chat template of the model {self.source} cannot be used: {error_line(error)}; use another model"
+            ) from None
+        return text
 
 
 def load_model(

@@ -32,10 +32,14 @@ STRUCTURES: tuple[Structure, ...] = (  # modes of structured output, the stricte
     "text",
 )
 PROBE = Query("Say hello. (If you were told to answer in JSON, answer in JSON.)", Legal((1, 0, 0), (3,)))
+# Names of the limit of tokens, indexed by ServiceSettings.groq: OpenAI's older one, and its and Groq's since 2024. The
+# older one is tried first, as servers that know no other would ignore the newer one, and write without a limit.
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 _MAX_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
 _TEMPLATE_TOKENS = 512  # the most that a service's chat template adds
 _TRANSIENT = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MAX_TEXT = 65_536  # characters of a reply; the reader refuses far shorter ones
+_BAD_REPLIES = ("json_validate_failed", "tool_use_failed", "output_parse_failed")  # Groq's codes, status 400
 _SCHEMA_WORDS = (  # in the error of a server that lacks a mode, whatever status it gives
     "response_format", "json_schema", "json_object", "schema", "grammar", "guided", "structured", "input should be",
     "validation", "unsupported", "not supported", "extra_forbidden", "extra inputs",
@@ -57,8 +61,7 @@ def request_body(settings: ServiceSettings, query: Query, structure: Structure |
             {"role": "user", "content": query.prompt},
         ],
         "temperature": settings.temperature,
-        # OpenAI's name since 2024, and Groq's; other servers have the older one only.
-        "max_completion_tokens" if settings.groq else "max_tokens": settings.max_tokens,
+        TOKEN_LIMITS[settings.groq]: settings.max_tokens,
         "seed": query.sample,
         **settings.request_fields,
         **structure_fields(structure or settings.structure_mode, legal_schema(query.legal)),
@@ -130,8 +133,9 @@ def read_answer(answer: httpx.Response, settings: ServiceSettings, *, secret: st
         message = _HELP[status].format(model=settings.name, key=key)
         raise SetupError(message + (f"; its message: {words}" if words else ""))
     error = _get(parse_json(answer.text), "error")
-    if status == 400 and _get(error, "code") == "json_validate_failed":  # Groq's check of the schema
-        return ModelReply(_text(_get(error, "failed_generation")))
+    text = _get(error, "failed_generation")
+    if text is not None or _get(error, "code") in _BAD_REPLIES:  # the model's own reply, which the service refused
+        return ModelReply(_text(text), finished="max completion tokens" not in words)
     # llama-cpp-python answers 500 where others answer 422: the request will never do
     is_bad_request = status == 500 and any(word in words.lower() for word in _SCHEMA_WORDS)
     if (status in _TRANSIENT or status == 429 or status >= 500) and not is_bad_request:
@@ -139,7 +143,7 @@ def read_answer(answer: httpx.Response, settings: ServiceSettings, *, secret: st
         return RequestFailure(failure, wait_s=retry_after(answer.headers), status=status, words=words)
     if 300 <= status < 400:
         words = f"it redirects to {one_line(answer.headers.get('location', ''), secret)}, which is not followed"
-    return RequestFailure(Failure.REFUSED, retry=False, status=status, words=words)
+    return RequestFailure(Failure.REFUSED, retry=False, status=status, words=words, field=_get(error, "param"))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -159,18 +163,26 @@ def _completion(body: str) -> ModelReply | RequestFailure:
         return RequestFailure(Failure.GARBLED)
     prompt, completion = (_get(document, "usage", name) for name in ("prompt_tokens", "completion_tokens"))
     is_counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
+    call = _get(message, "tool_calls", 0, "function") or message.get("function_call")
+    # Where the content is empty, some servers put the text elsewhere.
+    content, *others = map(message.get, ("content", "refusal", "reasoning_content", "reasoning"))
     return ModelReply(
-        _text(message.get("content")),
+        next(filter(None, map(_text, (content, _get(call, "arguments"), *others))), ""),
         finished=choice.get("finish_reason") != "length",
         usage=Usage(prompt, completion) if is_counted else Usage(),
     )
 
 
+def content_text(content: object) -> str:
+    """The text in a message's content, a text or a list of parts; empty where it is null or no text."""
+    if isinstance(content, list):
+        content = "".join(text for part in content if isinstance(text := _get(part, "text"), str))
+    return content if isinstance(content, str) else ""
+
+
 def _text(content: object) -> str:
-    """The text of a reply, storable; empty where it is null or no text."""
-    if not isinstance(content, str):
-        return ""
-    return content[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
+    """The text of a reply, storable."""
+    return content_text(content)[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
 
 
 def _get(document: Any, *path: str | int) -> Any:

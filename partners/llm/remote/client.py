@@ -21,6 +21,7 @@ from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.remote.chat import (
     PROBE,
     STRUCTURES,
+    TOKEN_LIMITS,
     is_enforced,
     max_prompt_tokens,
     read_answer,
@@ -65,6 +66,7 @@ class RemoteClient:
         self.tally: Counter[str] = Counter()
         self.probe_results: dict[Structure, str] = {}
         self.structure = None if self.settings.probes_structure else self.settings.structure_mode
+        self.limit = TOKEN_LIMITS[self.settings.groq]  # the other name once the server has refused this one
         self.last_status: int | None = None  # HTTP status of the newest request, None without an answer
         self._clock = Clock() if clock is None else clock
         self._notices = FailureNotices(self.settings)
@@ -154,7 +156,8 @@ class RemoteClient:
                 self.tally["probes"] += 1
                 answer = await self._attempts(session, PROBE, structure)
                 if isinstance(answer, ModelReply):
-                    is_kept = is_enforced(structure, answer.text)
+                    # A server that refuses the model's own reply has accepted the mode.
+                    is_kept = self.last_status in _LACKS_MODE or is_enforced(structure, answer.text)
                     self.probe_results[structure] = ENFORCED if is_kept else "accepted, but not enforced"
                 elif answer.status in _LACKS_MODE:
                     refusal = f"refused ({answer.status}){answer.words and ': '}{answer.words}"
@@ -182,6 +185,7 @@ class RemoteClient:
         """The reply to one query, or its last failure."""
         settings, clock = self.settings, self._clock
         body = request_body(settings, query, structure)
+        limit, other_limit = TOKEN_LIMITS[settings.groq], TOKEN_LIMITS[not settings.groq]
         worst = settings.price.cost(max_prompt_tokens(body), settings.max_tokens)
         deadline: float | None = None
         failure = _PAUSED
@@ -200,6 +204,8 @@ class RemoteClient:
                 if deadline is None:  # waiting for one's own rate is no fault of the service
                     deadline = clock.monotonic() + min(settings.total_s, self.budget.seconds_left)
                 answer, spent = None, worst
+                if limit in body and self.limit != limit:
+                    body.setdefault(self.limit, body.pop(limit))
                 try:
                     answer, spent = await self._send(session, body, worst, deadline)
                 except SetupError:
@@ -212,6 +218,10 @@ class RemoteClient:
                     return answer
                 failure = answer
                 self.tally[f"bad_{failure.failure}"] += 1
+                if limit in body and (failure.field == limit or other_limit in failure.words):
+                    self.tally["retries"] += 1
+                    self.limit = other_limit
+                    continue
                 if query is not PROBE:
                     self._notices.add_request(failure)
                 wait = _backoff(query, attempt) if failure.wait_s is None else failure.wait_s

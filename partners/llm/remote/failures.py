@@ -42,6 +42,7 @@ class RequestFailure:
     wait_s: float | None = None  # seconds that the service wants us to wait (Retry-After); None: unspecified
     status: int | None = None  # HTTP status, if there was an answer
     words: str = ""  # the service's message, one line without the key
+    field: object = None  # the field of the request that the service refused, if it names one
 
     @property
     def fault(self) -> bool:

@@ -12,6 +12,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from partners.llm.client import Failure, SetupError
 from partners.llm.remote.failures import RequestFailure, one_line
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000  # of an answer; a reply of a hundred thousand tokens has less
 _NO_KEY = "none"  # sent to a server that needs no key
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")  # environment variables, in any case
 
 
 class _BodyError(Exception):
@@ -37,14 +39,25 @@ class Wire:
     def __init__(self, settings: ServiceSettings) -> None:
         self.secret = read_key(settings.key_variable)
         try:
-            from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
+            from groq import DEFAULT_CONNECTION_LIMITS, AsyncGroq, DefaultAsyncHttpxClient, Omit
+            from httpx import AsyncHTTPTransport, InvalidURL
         except ImportError:
             raise SetupError("remote models need the package groq: pip install groq") from None
         key, headers = self.secret or _NO_KEY, dict[str, Any]()
         headers["Accept-Encoding"] = "identity"
         if not settings.groq:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
-        client = DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_read_body]})
+        host = urlsplit(settings.url).hostname or ""
+        self._is_local = host in ("localhost", "::1") or host.startswith("127.")
+        try:  # with a transport of its own the client uses no proxy of the environment
+            direct = AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS) if self._is_local else None
+            client = DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [_read_body]}, transport=direct
+            )
+        except (ImportError, InvalidURL, ValueError, OSError) as error:
+            is_file = isinstance(error, OSError)  # of TLS
+            names = _variables("ssl_cert_file", "sslkeylogfile") if is_file else _variables(*_PROXIES, "no_proxy")
+            raise SetupError(f"{names or 'a system setting'} cannot be used ({error}): correct or unset it") from None
         self._sdk = AsyncGroq(
             api_key=key, base_url=settings.url, max_retries=0, default_headers=headers, http_client=client
         )
@@ -68,7 +81,9 @@ class Wire:
             if isinstance(cause, _BodyError):
                 return RequestFailure(Failure.GARBLED, retry=False, words=str(cause))
             sent = not isinstance(cause, httpx.ConnectError)  # an untrusted certificate is such an error too
-            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(str(cause), self.secret))
+            proxies = "" if self._is_local else _variables(*_PROXIES)
+            words = f"{cause} (a proxy is set by {proxies})" if proxies else str(cause)
+            return RequestFailure(Failure.CONNECTION, sent=sent, words=one_line(words, self.secret))
 
     async def close(self) -> None:
         await self._sdk.close()
@@ -84,6 +99,11 @@ def read_key(variable: str | None) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SetupError(f"the value of ${variable} is no key: it has spaces or characters that no key has")
     return key
+
+
+def _variables(*names: str) -> str:
+    """The environment variables of these ``names``, in any case, that are set: ``$HTTP_PROXY, $no_proxy``."""
+    return ", ".join(f"${name}" for name in sorted(os.environ) if name.lower() in names and os.environ[name])
 
 
 def _groq_headers() -> list[str]:

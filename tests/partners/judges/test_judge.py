@@ -143,6 +143,20 @@ def test_read_verdict_never_raises(text):
     assert read_verdict(text) in Verdict
 
 
+def test_lenient_judge_reads_behind_an_unopened_thought(services, judge_at):
+    def thinking(heard: Heard, number: int) -> Page:
+        page = json.loads(honest(heard, number).body)
+        page["choices"][0]["message"]["content"] = (
+            "\ufeffNo offer twice?\n</think>\n\n" + page["choices"][0]["message"]["content"]
+        )
+        return Page(body=json.dumps(page))
+
+    games = some_games()
+    reward = judge_at(services(thinking), reading="lenient")
+    assert (paid(reward.for_seat(0), games)[:, 0] == 10 * shows_style(Style.STUBBORN, games)[:, 0]).all()
+    assert reward.judge.tally["let_pass_thinking"] == len(TRUTH)
+
+
 # -- a language model ------------------------------------------------------------------------------------------------
 
 TRUTH = {

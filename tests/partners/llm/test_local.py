@@ -30,7 +30,7 @@ from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, legal_lines
-from partners.llm.local.model import fingerprint, load_model
+from partners.llm.local.model import LocalModel, fingerprint, load_model
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, disagree_rule, load_template, openings, sort_by_value
@@ -277,6 +277,73 @@ def test_chat_template(template, begins, tmp_path):
     assert text.startswith(begins)
     assert text.endswith("<|assistant|>\n" if template else ".")
     assert text.count("Pool 1") <= 1
+
+
+def rendering(template: str | dict) -> LocalModel:
+    """A model of which only the chat template is needed."""
+    return LocalModel(None, tiny_tokenizer(template), "m")
+
+
+DATED = "{% if strftime_now is defined %}Today: {{ strftime_now('%d %b %Y, %B %-d, %Y-%m-%d, %F') }}\n{% endif %}"
+BEGINNINGS = (
+    "",
+    "\n",
+    "  \n",
+    "  {% if true %}a{% endif %}\n",
+    "{{ bos_token }}",
+    "{%- set x = 1 %}\n",
+    "\n\n  {# a #}  x",
+)
+
+
+@pytest.mark.parametrize("begins", BEGINNINGS)
+def test_chat_template_is_rendered_as_by_transformers(begins):
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": " a\nb "}]
+    read = rendering(begins + CHAT)
+    expected = read.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    assert read.render_chat(messages) == expected
+
+
+def test_date_in_a_chat_template_is_fixed():
+    text = rendering(DATED + CHAT).render_chat([{"role": "user", "content": "Pool"}])
+    assert text.startswith("Today: 26 Jul 2024, July 26, 2024-07-26, 2024-07-26\n<|user|>")
+
+
+LAST_ONLY = (
+    "{% set message = messages[-1] %}{% if message.role == 'user' %}<|user|>\n{{ message.content | trim }}\n{% endif %}"
+)
+FIRST_ONLY = "<|{{ messages[0].role }}|>\n{{ messages[0].content }}\n"
+
+
+@pytest.mark.parametrize("template", [LAST_ONLY, FIRST_ONLY])
+def test_chat_template_with_one_message(template, tmp_path):
+    """Where the template has no use for a system message next to the question, both are one."""
+    read = rendering(template)
+    text = read.tokenizer.decode(read.prompts(["Pool 1 \n"])[0])
+    assert text.startswith(f"<|user|>\n{SYSTEM}\n\nPool 1")
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}",  # it wants a list of parts
+        "{% for message in messages if message.role == 'system' %}{{ message.content }}{% endfor %}",
+        "{{ messages[-1].content[:200] }}",
+        "{{ raise_exception('never') }}",
+        "{{ 1 // 0 }}",
+        "{% if %}",
+        {"tools": CHAT},
+    ],
+)
+def test_unusable_chat_template_is_refused(template):
+    read = rendering(template)
+    for ask in (
+        lambda: read.prompts(["Pool 1 " * 50]),
+        lambda: read.render_chat([{"role": "user", "content": "Pool" * 99}]),
+    ):
+        with pytest.raises(SetupError, match="chat template of the model m ") as caught:
+            ask()
+        assert "\n" not in str(caught.value)
 
 
 def test_start_token_is_added_once(tmp_path):

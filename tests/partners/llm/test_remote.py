@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import pickle
 import socket
@@ -21,7 +22,7 @@ from partners.llm.budget import Budget, Cost, Limits, Price
 from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
-from partners.llm.remote.chat import legal_schema, request_body, retry_after
+from partners.llm.remote.chat import TOKEN_LIMITS, legal_schema, request_body, retry_after
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.failures import RequestFailure
 from partners.llm.remote.limiter import Clock, Limiter
@@ -44,6 +45,19 @@ def waits_match(slept, expected):
     return len(slept) == len(expected) and all(0.75 * e <= s <= e for s, e in zip(slept, expected, strict=True))
 
 
+def message(**fields: object) -> Page:
+    """A completion whose message has these fields."""
+    return Page(body=json.dumps({"choices": [{"message": {"role": "assistant", **fields}, "finish_reason": "stop"}]}))
+
+
+def bad_reply(code: str, text: object, words: str = "Failed to call a function.") -> Page:
+    """Groq's error for a reply of the model's that it refused."""
+    return Page(400, json.dumps({"error": {"message": words, "code": code, "failed_generation": text}}))
+
+
+LIMIT = "max completion tokens reached before generating a valid document"
+PARTS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": OK_LINE[:9]}, {"text": OK_LINE[9:]}]
+CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
 OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
@@ -60,6 +74,16 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
     "302": ([Page(302, headers={"location": "http://127.0.0.1:9/"})], 1, [], Failure.REFUSED),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
     "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
+    "400 tool_use_failed": ([bad_reply("tool_use_failed", '{"name": "propose"}')], 1, [], '{"name": "propose"}'),
+    "400 with another code": ([bad_reply("another", OK_LINE)], 1, [], OK_LINE),
+    "400 max completion tokens": ([bad_reply("json_validate_failed", "", LIMIT)], 1, [], "cut"),
+    "parts": ([message(content=PARTS)], 1, [], OK_LINE),
+    "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
+    "reasoning alone, vLLM's newer name": ([message(content="", reasoning=OK_LINE)], 1, [], OK_LINE),
+    "refusal": ([message(content=None, refusal="I will not.", reasoning="hm")], 1, [], "I will not."),
+    "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
+    "function call": ([message(content=None, function_call=CALL["function"])], 1, [], OK_LINE),
+    "senseless fields": ([message(content=7, tool_calls="abc", function_call=[], refusal={})], 1, [], ""),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
     "408": ([Page(408)], 4, [0.5, 1, 2], Failure.SERVER),
     "429 Retry-After 1": ([Page(429, headers={"retry-after": "1"})], 4, [1, 1, 1], Failure.RATE_LIMIT),
@@ -96,6 +120,85 @@ def test_answer_classification_and_retries(serve, case):
     assert client.tally["retries"] == calls - 1
     assert len(service.heard) == client.tally["requests"] == calls
     assert waits_match(clock.slept, slept)
+
+
+def renamed(heard, number):
+    """A model that knows OpenAI's newer name alone."""
+    if "max_tokens" in heard.body:
+        error = {"message": "Unsupported parameter.", "param": "max_tokens", "code": "unsupported_parameter"}
+        return Page(400, json.dumps({"error": error}))
+    return completion(heard.prompt)
+
+
+def test_other_name_of_the_token_limit_is_tried_once(serve):
+    service, client, clock = serve(renamed, in_flight=8)
+    queries = [Query(f"{row}", LEGAL) for row in range(20)]
+    assert [reply.text for reply in client.complete(queries)] == [query.prompt for query in queries]
+    client.complete([ASK])
+    assert (len(service.heard), client.tally["retries"], clock.slept) == (22, 1, [])
+    assert client.budget.spent.requests == 22
+    assert service.heard[-1].body["max_completion_tokens"] == 1024
+    service, client, _ = serve(Page(400, '{"error": {"param": "max_tokens"}}'))
+    with pytest.raises(SetupError, match="first 3 requests"):
+        client.complete(queries)
+    assert [sorted(heard.body.keys() & set(TOKEN_LIMITS)) for heard in service.heard] == [
+        ["max_tokens"], *[["max_completion_tokens"]] * 3
+    ]  # fmt: skip
+
+
+def test_older_name_of_the_token_limit(serve, monkeypatch):
+    def answer(heard, number):
+        known = "max_tokens" in heard.body
+        return completion() if known else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
+
+    monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
+    service, client, _ = serve(answer, provider="groq")
+    assert [client.complete([ASK])[0].text for _ in range(3)] == [OK_LINE] * 3
+    assert len(service.heard) == 4
+
+
+# ---------------------------------------------------------------- the environment
+
+SOCKS, DEAD = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("http_proxy", DEAD), ("HTTP_PROXY", "x://"), ("NO_PROXY", "[::1]")],
+)
+def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    service, *_ = serve(completion())
+    for host in ("127.0.0.1", "localhost"):
+        url = service.url.replace("127.0.0.1", host)
+        with closing(RemoteClient(ServiceSettings("openai", "m", url, structure="text"))) as other:
+            assert other.complete([ASK])[0].text == OK_LINE
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "socks9://127.0.0.1:9"),
+        ("all_proxy", "http://[::1"),
+        ("NO_PROXY", "localhost,[::1]"),
+        ("SSL_CERT_FILE", "/nonexistent/ca.pem"),
+        ("SSL_CERT_FILE", __file__),
+    ],
+)
+def test_unusable_variable_is_named(services, monkeypatch, name, value):
+    services(completion())  # without the proxies of the user
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SetupError, match=rf"\${name}\b") as caught:
+        RemoteClient(ServiceSettings("openai", "m", "http://192.0.2.1/v1")).complete([ASK])
+    assert "\n" not in str(caught.value)
+
+
+def test_proxy_of_a_failed_connection_is_named(services, monkeypatch):
+    services(completion())
+    monkeypatch.setenv("HTTP_PROXY", DEAD)
+    settings = ServiceSettings("openai", "m", "http://192.0.2.1/v1", structure="text", max_attempts=1)
+    with closing(RemoteClient(settings)) as client, pytest.warns(RuntimeWarning, match=r"\$HTTP_PROXY"):
+        assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
 
 
 def test_refused_connection_is_retried_at_no_cost(serve):

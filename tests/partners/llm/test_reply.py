@@ -7,9 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dond_marl.envs.turn import turn_of
-from dond_marl.game import Act, Action, Scenario, State, apply, legal_actions
+from dond_marl.game import MAX_MESSAGE_LENGTH, MESSAGE_CHARACTERS, Act, Action, Scenario, State, apply, legal_actions
+from dond_marl.records.transcript import as_message
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply, reply_line
 
 ALL = (0, 1, 2, 3, 4)
@@ -115,6 +118,11 @@ LENIENT = {
     f"\n<think></think>{GOOD}": ("let_pass_thinking",),
     f"{THOUGHT}\n```json\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
     f"<think>{'hm ' * 15_000}</think>{GOOD}": ("let_pass_thinking",),
+    f"The hats {{2}} are worth more.\n</think>\n\n{GOOD}": ("let_pass_thinking",),
+    f"</think>{GOOD}": ("let_pass_thinking",),
+    f"hm</think>\n```JSON\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
+    f"\ufeff{GOOD}": (),
+    f"\ufeff```Json\n\ufeff{GOOD}\n```": ("let_pass_fence",),
 }
 
 
@@ -137,6 +145,8 @@ def test_lenient_reading_removes_fence_and_thinking(text):
         f"<think>hm{GOOD}",
         f"{THOUGHT}{THOUGHT}{GOOD}",
         f"{THOUGHT}I propose {GOOD}",
+        f"I say {THOUGHT}{GOOD}",
+        f"hm</think>hm</think>{GOOD}",
         f"<thinking>hm</thinking>{GOOD}",
         "```" + "\n " * 30_000,
     ],
@@ -155,7 +165,33 @@ def test_empty_after_thinking():
 @pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
 def test_lenient_equals_strict_for_unwrapped_lines(reason, line):
     read = read_reply(line, OPENING, reading="lenient")
-    assert read is reason or "`" in line or "<think>" in line
+    assert read is reason or "`" in line or "<think>" in line or "\ufeff" in line
+
+
+TALK = OFFERED._replace(say=MAX_MESSAGE_LENGTH)
+TAGS = st.lists(st.sampled_from(["{", "}", "[", "]", '"', "\\", "</think>", "<think>", "```", "json", "a "])).map(
+    "".join
+)
+
+
+@given(st.text(MESSAGE_CHARACTERS, max_size=MAX_MESSAGE_LENGTH) | TAGS, st.sampled_from(["strict", "lenient"]))
+def test_reply_line_with_a_message_round_trip(message, reading):
+    line = reply_line(Action(Act.PROPOSE, (2, 1, 0)), 1 / 3, message)
+    said = read_reply(line, TALK, reading=reading)
+    assert isinstance(said, LegalReply) and said[:2] == (Action(Act.PROPOSE, (2, 1, 0)), 1 / 3)
+    assert said.say == as_message(message, MAX_MESSAGE_LENGTH)
+    assert said.notes == (() if said.say == message else ("say_trimmed",))
+
+
+def test_longest_message_round_trip():
+    message = '"' * MAX_MESSAGE_LENGTH
+    assert read_reply(reply_line(Action(Act.END), 1 / 3, message), TALK).say == message
+
+
+def test_message_that_is_cut_off():
+    line = reply_line(Action(Act.END), 1, "so {I} think [that]")
+    reasons = {read_reply(line[:end], TALK, reading="lenient") for end in range(1, len(line))}
+    assert reasons == {Reason.TRUNCATED}
 
 
 def test_key_order_and_integer_confidence():

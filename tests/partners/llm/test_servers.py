@@ -12,16 +12,23 @@ import subprocess
 import threading
 import tracemalloc
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
 
+from dond_marl.batch import GameBatch
+from dond_marl.game import Act
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Cause
 from partners.llm.client import Failure, Query, SetupError
+from partners.llm.partner import LLMPartner
+from partners.llm.prompt import CORRECTIONS
 from partners.llm.remote.chat import request_body
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.limiter import Clock
-from partners.llm.reply import Legal, LegalReply, read_reply
+from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 from partners.llm.service import ServiceSettings
 from tests.loopback import FakeClock, Page, completion, without_proxy_and_key
 
@@ -76,11 +83,20 @@ def plain(body):
     return HELLO
 
 
+def groq(body):
+    """A model that calls a tool in place of an answer, behind Groq's check, which knows the stricter modes."""
+    if "response_format" not in body:
+        return HELLO
+    error = {"message": "Tool choice is none", "code": "tool_use_failed", "failed_generation": '{"name": "say"}'}
+    return Page(400, json.dumps({"error": error}))
+
+
 SERVERS = {  # what it is found to have, and after how many probes
     openai: ("json_schema", 1),
     llama_cpp_python: ("json_object_schema", 2),
     json_mode: ("json_object", 3),
     plain: ("text", 3),
+    groq: ("json_schema", 1),
 }
 
 
@@ -99,7 +115,7 @@ def test_server_is_probed_once(serve, server):
     expected = request_body(client.settings, ASK._replace(prompt=sent["messages"][1]["content"]), form)
     assert sent == expected
     legal = [isinstance(read_reply(reply.text, LEGAL), LegalReply) for reply in replies]
-    assert legal == [form not in ("json_object", "text")] * 5
+    assert legal == [form not in ("json_object", "text") and server is not groq] * 5
 
 
 def test_given_structure_is_not_probed(serve):
@@ -128,6 +144,21 @@ def test_probes_count_towards_the_budget(serve):
     service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=2, structure="auto")
     assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
     assert len(service.heard) == client.budget.spent.requests == 2
+
+
+@pytest.mark.parametrize("code", ["tool_use_failed", "json_validate_failed"])
+def test_refused_generation_is_the_models_own_reply(serve, code):
+    def answer(heard, number):
+        error = {"message": "Failed.", "code": code, "failed_generation": '{"name": "propose"}'}
+        is_corrected = CORRECTIONS[Reason.WRONG_KEYS] in heard.prompt
+        return completion() if is_corrected else Page(400, json.dumps({"error": error}))
+
+    _, client, _ = serve(answer)
+    partner = LLMPartner(client)
+    decisions = partner.act(GameBatch(open_source("lewis").block(0, 0, 5)).turns())
+    assert (decisions.cause == Cause.FREE).all() and (decisions.act_type == Act.PROPOSE).all()
+    assert +partner.tally == Counter(decisions=5, free=5, rejected_wrong_keys=5, re_asked=5)
+    assert not client.tally["failed_refused"]
 
 
 # ---------------------------------------------------------------- how fast servers are

@@ -9,6 +9,7 @@ import struct
 import threading
 from contextlib import contextmanager
 
+import groq
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,6 +113,16 @@ def test_streamed_completion(server):
     choices = [json.loads(event)["choices"][0] for event in events]
     assert last == "[DONE]" and [choice["finish_reason"] for choice in choices] == [None, "stop"]
     assert "".join(choice["delta"].get("content", "") for choice in choices) == whole
+
+
+def test_groq_sdk_reaches_the_server(server, monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    with groq.Groq(api_key="none", base_url=server.url.removesuffix("/v1"), max_retries=0) as client:
+        assert [model.id for model in client.models.list().data] == list(NAMES)
+        answer = client.chat.completions.create(model="heuristic", messages=[{"role": "user", "content": PROMPT}])
+        with pytest.raises(groq.NotFoundError):
+            client.chat.completions.create(model="nobody", messages=[])
+    assert answer.choices[0].message.content == completion(server)[1]["choices"][0]["message"]["content"]
 
 
 @pytest.mark.parametrize(
