@@ -34,7 +34,7 @@ $(NEEDED): pyproject.toml constraints.txt
 	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
 	@"$(PYTHON)" -m venv $(VENV)
 	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, Starlette), one to five minutes'
-	@echo '            390 MB to fetch, 1.9 GB on disk with the CPU build of PyTorch; gigabytes more with the one for CUDA'
+	@echo '            390 MB to fetch, 1.9 GB on disk with the CPU build of PyTorch; 5.6 GB with CUDA, the default on Linux'
 	@$(if $(TORCH_INDEX),,echo '            (no GPU? stop with Ctrl-C; make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches less)')
 	@$(PIP) --editable '.[all]' $(BRIEFLY)
 	@touch $@

@@ -60,6 +60,9 @@ class Estimate(NamedTuple):
         """Half the interval's width."""
         return (self.high - self.low) / 2
 
+    def __float__(self) -> float:
+        return float(self.mean)
+
 
 class Estimates(NamedTuple):
     """An array of values of any shape, each with a two-sided interval; ``nan`` where a value or interval is unknown."""

@@ -327,6 +327,8 @@ class ParallelNegotiationEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo s
         env = self.negotiation_env
         if not self.agents:
             env.negotiation  # noqa: B018  # raises before the first reset
+            if isinstance(actions, Mapping) and not actions:  # no agents, no actions: as PettingZoo's converters
+                return {}, {}, {}, {}, {}
             raise OrderError("the game is over: call reset() for a new one")
         active = env.agent_selection
         if not isinstance(actions, Mapping) or active not in actions:

@@ -182,7 +182,7 @@ def read_action(action: object, max_count: int, *, message: bool = False) -> Act
         raise _invalid(
             f"an action must be a dict with exactly the keys {keys}; got {describe_value(action)}", max_count
         )
-    act, oA = as_integer(action["act_type"]), read_integers(action["oA"], len(ITEMS))
+    act, oA = read_integer(action["act_type"]), read_integers(action["oA"], len(ITEMS))
     if act is None or not 0 <= act < len(_ACTS):
         text = describe_value(action["act_type"])
         raise _invalid(f"'act_type' must be one whole number in 0..{len(_ACTS) - 1}; got {text}", max_count)
@@ -201,15 +201,24 @@ def read_message(action: Mapping[str, Any], rules: Rules) -> str:
     return str(message)
 
 
+def read_integer(value: object) -> int | None:
+    """An integer of any library, also as the only entry of an array or tensor; ``None`` for anything else."""
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iu":
+        return int(value.item())
+    return as_integer(value)
+
+
 def read_integers(value: object, size: int) -> list[int] | None:
-    """The ``size`` integers in an array, list or tuple, ``None`` if it is something else."""
+    """The ``size`` integers in an array, tensor, list or tuple; ``None`` for anything else."""
     if isinstance(value, np.ndarray):
         if value.shape != (size,) or value.dtype.kind not in "iu":
             return None
         return list(np.asarray(value).tolist())  # asarray: the data of a masked array
+    if hasattr(value, "tolist"):  # a tensor of another library
+        value = value.tolist()
     if not isinstance(value, list | tuple) or len(value) != size:
         return None
-    integers = [number for entry in value if (number := as_integer(entry)) is not None]
+    integers = [number for entry in value if (number := read_integer(entry)) is not None]
     return integers if len(integers) == size else None
 
 

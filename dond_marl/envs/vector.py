@@ -57,7 +57,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     ``partner`` and ``seat`` as for :class:`SingleAgentView`, ``settings`` those of :class:`NegotiationEnv`.
     ``actions``: ``"dict"``, ``"flat"`` or ``"discrete"``; ``observations``: ``"dict"`` or ``"box"``, as
     :func:`dond_marl.envs.views.view` has them. ``autoreset``: ``"same_step"`` (the step that ends a game returns the
-    first observation of the next, and the last one in ``infos["final_obs"]``) or ``"next_step"``.
+    first observation of the next, and the last one in ``infos["final_obs"]``) or ``"next_step"``, Gymnasium's own
+    default, which its vector wrappers of observations require.
 
     ``infos`` holds arrays with a row per game: ``action_mask``, the legal acts (int8 ``[N, 2K + 3]`` for discrete
     actions, otherwise ``[N, 5 + 3 * (max_count + 1)]``, act types, then each entry of ``oA``); ``seat``, 0 or 1;
@@ -79,6 +80,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         autoreset: str | AutoresetMode = "same_step",
         **settings: Any,
     ) -> None:
+        if settings.pop("render_mode", None) is not None:
+            raise InputError("this vector draws no games: make_vec(..., vectorization_mode='sync') makes one that does")
         check_known(settings, _settings())
         number = as_integer(num_envs)
         if number is None or not 1 <= number <= MOST:

@@ -39,7 +39,7 @@ from dond_marl.envs.features import BaseLayout, ObservationEncoder
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info, InvalidAction, Observation, agent_entry, describe_value, read_integers
 from dond_marl.errors import quote
-from dond_marl.game import ITEMS, SEATS, Act, State, as_integer
+from dond_marl.game import ITEMS, SEATS, Act, State
 from dond_marl.seats import Bools
 from dond_marl.splits import action_at, action_count
 
@@ -214,11 +214,11 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
         self, observations: dict[str, Any], infos: dict[str, Info]
     ) -> tuple[dict[str, Any], dict[str, Info]]:
         translation = self.translation
-        self._mask_infos = {
+        self._mask_infos |= {  # the same infos where none are new, as after the end
             agent: translation.info(info) if info["active_agent"] in (agent, None) else translation.idle_info(info)
             for agent, info in infos.items()
         }
-        self.infos = {agent: translation.user_info(info, agent) for agent, info in self._mask_infos.items()}
+        self.infos = {agent: translation.user_info(self._mask_infos[agent], agent) for agent in infos}
         translated = {a: translation.observation(each, self._mask_infos[a]) for a, each in observations.items()}
         return translated, dict(self.infos)
 
@@ -376,8 +376,8 @@ class DiscreteActions:
         return spaces.Discrete(self._count)
 
     def read(self, action: object) -> object:
-        number = as_integer(action)
-        if number is None or not 0 <= number < self._count:
+        [number] = read_integers([action], 1) or [-1]
+        if not 0 <= number < self._count:
             top, text = self._count - 1, describe_value(action)
             raise InvalidAction(f"a numbered action is one whole number in 0..{top}; got {text}")
         act, oA = action_at(number, self._max_count)

@@ -82,7 +82,7 @@ def test_mean_and_interval_worked_by_hand():
     # Two groups leave one degree of freedom: Student's 97.5 % quantile is 12.7062.
     sums, games = _groups({3: [4, 6], 9: [8]})
     estimate = mean_of_cells(sums[None], games[None], 0.95)
-    assert estimate.mean == 6 and estimate.n == 3
+    assert estimate.mean == float(estimate) == 6 and estimate.n == 3
     assert estimate.margin == pytest.approx(12.7062 * 4 / 3, rel=1e-4)
 
 

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from gymnasium.wrappers.vector import FlattenObservation, NormalizeObservation, RecordEpisodeStatistics
 
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.envs.single_agent import PartnerError
@@ -116,6 +116,24 @@ def test_gymnasiums_wrappers_and_spaces_take_it_in_both_ways_of_beginning_anew(m
         length[terminated] = 0
         was_over = terminated if mode == "next_step" else np.zeros(16, dtype=bool)
     assert games > 16
+    env.close()
+
+
+@pytest.mark.parametrize(("wrapper", "observations"), [(NormalizeObservation, "box"), (FlattenObservation, "dict")])
+def test_gymnasiums_wrappers_of_observations_take_games_that_restart_in_the_next_step(wrapper, observations):
+    env = wrapper(DealVectorEnv(4, autoreset="next_step", actions="discrete", observations=observations))
+    env.reset(seed=1)
+    seen, *_ = env.step(np.full(4, 252))  # END
+    assert seen.shape == env.observation_space.shape and seen.shape[0] == 4
+
+
+def test_rendering_vector_is_gymnasiums_own():
+    with pytest.raises(InputError, match="vectorization_mode='sync'"):
+        gymnasium.make_vec("DealOrNoDialog-v0", 2, render_mode="rgb_array")
+    assert gymnasium.make_vec("DealOrNoDialog-v0", 2, render_mode=None).render_mode is None
+    env = gymnasium.make_vec("DealOrNoDialog-v0", 2, "sync", render_mode="ansi")
+    env.reset(seed=1)
+    assert len(env.render()) == 2
     env.close()
 
 

@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 import supersuit
+import torch
 from pettingzoo import AECEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
@@ -113,9 +114,18 @@ def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
 WRONG = {
     "flat": [None, 3, "x", [0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], [0, 0, 0, -1], np.zeros(4), [0, 0, 0, True],
              np.zeros((1, 4), dtype=int), [0, [0], 0, 0], {"act_type": 0, "oA": [0, 0, 0]}],
-    "discrete": [None, -1, 253, 1.0, True, "x", [3], np.array([3]), np.array(3.0), 10**30,
+    "discrete": [None, -1, 253, 1.0, True, "x", [3], np.array([3, 3]), np.array([3.0]), np.array([True]), 10**30,
                  {"act_type": 0, "oA": [0, 0, 0]}],
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor])
+def test_every_view_takes_arrays_and_tensors(kind):
+    offer = number(Act.PROPOSE, 1, 0, 2)
+    for form, value in (("flat", [0, 1, 0, 2]), ("discrete", offer), ("discrete", [offer])):
+        env = at_the_table(form)
+        env.step(kind(value))
+        assert env.unwrapped.negotiation.claims[0] == (1, 0, 2)
 
 
 @pytest.mark.parametrize(("form", "action"), [(form, action) for form, wrong in WRONG.items() for action in wrong])
@@ -266,14 +276,33 @@ class TestParallel:
                 env.step({})
             env.reset()
             env.step({"seat_0": [4, 0, 0, 0] if isinstance(env, ParallelView) else {"act_type": 4, "oA": [0, 0, 0]}})
-            with pytest.raises(OrderError, match="the game is over"):
-                env.step({})
+            assert env.step({}) == env.step({}) == ({}, {}, {}, {}, {})  # as PettingZoo's converters
+            for late in ({"seat_0": None}, None, np.zeros(2)):
+                with pytest.raises(OrderError, match="the game is over"):
+                    env.step(late)
+            if isinstance(env, ParallelView):
+                with pytest.raises(OrderError, match="the game is over"):
+                    env.action_masks()
 
     def test_illegal_acts_forfeit_by_default(self):
         env = deal_or_no_dialog_v0.parallel_env()
         env.reset()
         _, rewards, ended, _, infos = env.step({"seat_0": {"act_type": 2, "oA": [0, 0, 0]}})
         assert all(ended.values()) and rewards == {"seat_0": 0.0, "seat_1": 0.0} and "illegal" in infos["seat_1"]
+
+
+@pytest.mark.parametrize("form", ["flat", "discrete"])
+def test_supersuits_black_death_plays_games_to_the_end(form):
+    env = supersuit.black_death_v3(view(deal_or_no_dialog_v0.parallel_env(), form))
+    _, infos = env.reset(seed=1)
+    paid = {}
+    while env.agents:
+        actions = {
+            agent: env.action_space(agent).sample(infos[agent]["action_mask"]) for agent in env.agents if infos[agent]
+        }
+        _, rewards, _, _, infos = env.step(actions)
+        paid |= rewards
+    assert paid.keys() == {"seat_0", "seat_1"}
 
 
 @pytest.mark.parametrize("processes", [0, 2])
