@@ -78,12 +78,14 @@ def stage_end(config: Config, history: History) -> Decision | None:
 
 def describe(config: Config, stage: StageConfig) -> str:
     """A stage in one line: its changes, and its end."""
-    parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
+    parts = [f"{key.replace('_', ' ')} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
     if stage.hints.mode != "none":
         every = f"every {stage.hints.cadence_k} own steps"
         parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
         values = learner.changes()
+        if learner.matchmaking is not None:
+            values["matchmaking"] = ", ".join(f"{share:.0%} {rule}" for rule, share in learner.matchmaking.items())
         if learner.hints is not None:
             values["hints"] = f"by {learner.hints.mode}"
         parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]

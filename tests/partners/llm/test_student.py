@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from dond_marl.batch import GameBatch
+from dond_marl.files import user_folder
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -28,7 +29,6 @@ from partners.llm.distill import (
     train_student,
 )
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.files import cache_folder
 from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
@@ -258,11 +258,11 @@ def test_unwritable_cache(tmp_path, monkeypatch):
 def test_cache_folder_follows_xdg(monkeypatch):
     for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
+    assert user_folder("cache") == Path.home() / ".cache" / "dond-marl"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
+    assert user_folder("cache") == Path.home() / ".cache" / "dond-marl"
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/somewhere")
-    assert cache_folder() == Path("/var/somewhere/dond-marl")
+    assert user_folder("cache") == Path("/var/somewhere/dond-marl")
 
 
 def test_auto_provider(monkeypatch):
