@@ -78,7 +78,7 @@ def stage_end(config: Config, history: History) -> Decision | None:
 
 def describe(config: Config, stage: StageConfig) -> str:
     """A stage in one line: its changes, and its end."""
-    parts = [f"{key.replace('_', ' ')} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
+    parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
     if stage.hints.mode != "none":
         every = f"every {stage.hints.cadence_k} own steps"
         parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from dond_marl.batch import GameBatch
-from dond_marl.files import user_folder
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -253,16 +252,6 @@ def test_unwritable_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
     with pytest.raises(SetupError, match=r"\$DOND_MARL_CACHE"):
         own_model_folder(TINY, TEMPLATE)
-
-
-def test_cache_folder_follows_xdg(monkeypatch):
-    for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    assert user_folder("cache") == Path.home() / ".cache" / "dond-marl"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    assert user_folder("cache") == Path.home() / ".cache" / "dond-marl"
-    monkeypatch.setenv("XDG_CACHE_HOME", "/var/somewhere")
-    assert user_folder("cache") == Path("/var/somewhere/dond-marl")
 
 
 def test_auto_provider(monkeypatch):
