@@ -15,12 +15,38 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, quote
 
 MOST_TEXT = 64 * 2**20  # bytes of a text file without a bound of its own
 MOST_ROWS = 2**30  # bytes of a file of JSON lines
+
+
+def user_path(path: str | Path) -> Path:
+    """A path that a user wrote, with ``~`` and ``~name`` replaced. Raises :class:`~dond_marl.errors.InputError`."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(f"{quote(str(path))}: there is no such home folder; write the path in full") from None
+
+
+def user_folder(kind: Literal["cache", "config"]) -> Path:
+    """This project's folder in the user's cache or configuration (XDG base directory specification).
+
+    ``$DOND_MARL_CACHE`` or ``$DOND_MARL_HOME`` names another one; relative values are ignored, as in the specification.
+    Raises :class:`~dond_marl.errors.InputError`.
+    """
+    own = "DOND_MARL_CACHE" if kind == "cache" else "DOND_MARL_HOME"
+    for place, inside in (
+        (os.environ.get(own), ""),
+        (os.environ.get(f"XDG_{kind.upper()}_HOME"), "dond-marl"),
+        ("~", f".{kind}/dond-marl"),
+    ):
+        with suppress(InputError):
+            if (folder := user_path(place or "")).is_absolute():
+                return folder / inside
+    raise InputError(f"there is no home folder here: set {own} to the absolute path of a folder")
 
 
 def open_regular(path: str | Path) -> BufferedReader:

@@ -32,7 +32,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from dond_marl.errors import InputError, MissingLibrary, UntrustedError, error_line, missing_library, quote
-from dond_marl.files import read_bytes
+from dond_marl.files import read_bytes, user_path
 from dond_marl.seats import Partner, Traits
 
 FEW = 12  # names that a message lists
@@ -229,7 +229,7 @@ def _pinned_value(value: object) -> object:
 
 
 def _read_code(noun: str, kind: str) -> bytes:
-    path = Path(kind.rpartition(":")[0]).expanduser()
+    path = user_path(kind.rpartition(":")[0])
     try:
         return read_bytes(path, MOST_CODE)
     except OSError as error:
@@ -250,7 +250,7 @@ def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
             f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
-    factory = _run_file(str(Path(place).expanduser().resolve()), code).get(name)
+    factory = _run_file(str(user_path(place).resolve()), code).get(name)
     if not callable(factory):
         raise OccupantNameError(f"{place} holds no class or function {name}, which the {noun} {quote(kind)} needs")
     return cast("Callable[..., Any]", factory)

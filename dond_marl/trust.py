@@ -39,13 +39,13 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.errors import UntrustedError
-from dond_marl.files import atomic_replace, read_bytes
+from dond_marl.errors import InputError, UntrustedError
+from dond_marl.files import atomic_replace, read_bytes, user_folder, user_path
 from dond_marl.occupants import GUARDS, OccupantNameError, is_plain_name, names_file, parse_spec
 
 # Parameters and settings whose value is a hazard whatever it is, with what happens when it is used.
@@ -261,7 +261,7 @@ def trust_document(error: UntrustedError) -> None:
     refused = [hazard for hazard, origin in _REFUSED.items() if origin.digest == error.digest]
     for hazard in refused:
         del _REFUSED[hazard]
-    folder = _user_folder()
+    folder = user_folder("config")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     trusted = _read_trusted()
     trusted[error.digest] = {
@@ -288,10 +288,10 @@ def _digests_of_code(hazards: Iterable[Hazard]) -> dict[str, str]:
     digests = {}
     for effect, name in sorted(hazards):
         if effect in (RUNS_FILE, HAZARDOUS["python"]):
-            path = Path(name.rpartition(":")[0] if effect == RUNS_FILE else name).expanduser()
+            path = name.rpartition(":")[0] if effect == RUNS_FILE else name
             try:
-                digests[name] = hashlib.sha256(read_bytes(path, MOST_CODE)).hexdigest()
-            except OSError:
+                digests[name] = hashlib.sha256(read_bytes(user_path(path), MOST_CODE)).hexdigest()
+            except (OSError, InputError):
                 digests[name] = ""
     return digests
 
@@ -318,37 +318,28 @@ def _signature(key: bytes, digest: str) -> str:
 
 def _key(*, make: bool) -> bytes | None:
     """The user's secret key, made on first use (``make``); ``None`` without one, or where none can be stored."""
-    path = _user_folder() / "key"
     try:
+        path = user_folder("config") / "key"
         if make and not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # O_EXCL: of two processes that start at once, one writes the key and the other reads it.
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "wb") as file:
+            with (
+                suppress(FileExistsError),
+                os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+            ):
                 file.write(secrets.token_bytes(32))
-    except FileExistsError:
-        pass
-    except OSError:
-        return None
-    try:
         key = path.read_bytes()
-    except OSError:
+    except (OSError, InputError):  # the folder cannot be written, or there is no home folder
         return None
     return key if len(key) == 32 else None
 
 
 def _read_trusted() -> dict[str, object]:
     try:
-        trusted = json.loads((_user_folder() / "trusted.json").read_text(encoding="utf-8"))
+        trusted = json.loads((user_folder("config") / "trusted.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return trusted if isinstance(trusted, dict) else {}
-
-
-def _user_folder() -> Path:
-    if own := os.environ.get("DOND_MARL_HOME"):
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "dond-marl"
 
 
 GUARDS.append(refuse_hazards)

@@ -211,11 +211,10 @@ def command(config_path: Path | None, overrides: tuple[str, ...], out: Path | No
     print_line(f'the model is in {folder}; seat it as llm(provider=hf, model="{folder}")')
 
 
-def _make_model(recipe: Recipe, template: Template, out: Path | None) -> Path:
+def _make_model(recipe: Recipe, template: Template, folder: Path | None) -> Path:
     """The folder of the model, trained if it is not there."""
-    if out is None:
+    if folder is None:
         return own_model_folder(recipe, template)
-    folder = out.expanduser()
     if folder.exists() and not is_complete(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise SetupError(f"{folder} holds other files: name a new folder")
     try:

@@ -25,6 +25,7 @@ import click
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from dond_marl.errors import DondError, RunFailure
+from dond_marl.files import user_path
 from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
@@ -325,7 +326,7 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
     from experiments.hint_tables import draw_curves, hint_lines, hint_section
 
     config = load_config(config_path, overrides, HintExperimentConfig)
-    folder = Path(config.output_dir).expanduser()
+    folder = user_path(config.output_dir)
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):
         check_drawable(path)
     try:

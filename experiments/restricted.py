@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from dond_marl.errors import InputError
-from dond_marl.files import append_lines, read_json_lines
+from dond_marl.files import append_lines, read_json_lines, user_path
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
@@ -94,7 +94,7 @@ def command(config_path: Path, overrides: tuple[str, ...], results: Path | None)
             f"turns are some of {', '.join(map(str, GAMES))}, and chances ascend from 0 to at most 1; got "
             f"turns={list(config.turns)}, chances={chances}"
         )
-    folder = Path(config.output_dir).expanduser()
+    folder = user_path(config.output_dir)
     path, stored = results or folder / RESULTS, folder / PARTS
     known = {(row["turns"], row["p"]) for row in read_json_lines(path)}
     for turns in config.turns:

@@ -39,7 +39,7 @@ def expert(run: Path, member: str, out: Path | None, sample: int | None) -> None
     from experiments.shipped_expert import ship_expert
     from partners.network.occupants import EXPERT
 
-    card = ship_expert(run.expanduser(), member, out or EXPERT, sample)
+    card = ship_expert(run, member, out or EXPERT, sample)
     for name, score in card["scores"]["greedy"].items():
         interval = f"[{score['low']:.2f}, {score['high']:.2f}]"
         print_line(f"{name:24} {score['points']:5.2f} {interval}  {score['deals']:.1%} deals")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from rich.console import Console
 
 from dond_marl.errors import InputError, RunFailure, quote, require_library
+from dond_marl.files import user_path
 from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
@@ -264,7 +265,7 @@ def train(
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
     options = check_training(options)
-    directory = new_run(Path(options.logging.output_dir).expanduser())
+    directory = new_run(options.logging.output_dir)
     with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
         training, _ = train_in(options, directory, watcher, watcher.on_closing)
     checkpoint = checkpoints_in(directory.path)[0]
@@ -293,7 +294,7 @@ def clone_people(
     from partners.learning.cloning import Epoch
 
     data = load_positions(config)
-    with new_run(Path(config.logging.output_dir).expanduser()) as directory:
+    with new_run(config.logging.output_dir) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
         opened(directory, data)
         network, epochs = train_clone(config, data, epoch_ended)
@@ -364,7 +365,7 @@ def play_league(
         from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
 
         return DryRun(**render(lambda to: print_plan(to, options)))
-    directory = new_run(Path(options.logging.output_dir).expanduser())
+    directory = new_run(options.logging.output_dir)
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(_error_console())
     outcome = run_league(options, directory, watcher, backend)
@@ -383,7 +384,7 @@ def open_league(run: str | Path) -> PlayedLeague:
     from league.standings.ladder import ladder_of
     from league.tables.standings import crossplay, ladder
 
-    directory: RunDirectory = find_run(Path(run).expanduser())
+    directory: RunDirectory = find_run(run)
     with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
         config = ledger.config()
         cross = history_of(ledger, config).cross
@@ -553,7 +554,7 @@ def evaluate_league(
     from league.display.evaluation import print_final
     from league.evaluation.of_run import evaluate_run
 
-    directory = find_run(Path(run).expanduser())
+    directory = find_run(run)
     final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=report)
     return EvaluatedLeague(final, **render(lambda to: print_final(to, final)))
 
@@ -590,7 +591,7 @@ def check_benchmark(
     submission = (
         submission_of_spec(expand_run_name(member or ""), name)
         if run is None
-        else submission_of_run(Path(run).expanduser(), member, name)
+        else submission_of_run(user_path(run), member, name)
     )
     submission = submission._replace(seed=seed, declared=declare)
     provenance(submission, opponents.partners)
@@ -637,12 +638,12 @@ def benchmark(
     from league.bench.test2 import logging_of
     from league.display.tables import print_section
 
-    path = DEFAULT if results is None else Path(results).expanduser()
+    path = DEFAULT if results is None else user_path(results)
     check_writable(path)
     if path.exists():
         read([path])  # damage is found before the first game
     submission, opponents = check_benchmark(member, against, **terms)
-    logging = logging_of(opponents.partners, path, reason, None if log is None else Path(log).expanduser())
+    logging = logging_of(opponents.partners, path, reason, None if log is None else user_path(log))
     check_committed(allow_uncommitted)
     row = measure(
         submission, opponents, beyond=beyond, sample=sample,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from dond_marl.errors import InputError
-from dond_marl.files import read_bytes
+from dond_marl.files import read_bytes, user_path
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from dond_marl.seats import Traits
@@ -326,7 +326,7 @@ def _network(kind: str, given: Mapping[str, Any]) -> OccupantProvenance:
     if expert:
         path = expert_path(**{name: value for name, value in given.items() if name in ("path", "kind")})
     else:
-        path = Path(str(given["path"])).expanduser()
+        path = Path(str(given["path"]))
     try:
         _, note = read_pair(path)
     except CheckpointError:
@@ -377,8 +377,8 @@ def _is_list_of_occupants(value: object) -> bool:
 def _file(value: object) -> object:
     """The SHA-256 of a file's content, or its name if it cannot be read."""
     try:
-        return hashlib.sha256(read_bytes(Path(str(value)).expanduser(), 2**30)).hexdigest()
-    except OSError:
+        return hashlib.sha256(read_bytes(user_path(str(value)), 2**30)).hexdigest()
+    except (OSError, InputError):
         return Path(str(value)).name
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # process of a test.
 CACHE = Path(tempfile.gettempdir()) / f"dond-marl-tests-{os.getuid()}"
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
-os.environ["DOND_MARL_CACHE"] = str(CACHE / "dond-marl")
+os.environ.pop("DOND_MARL_CACHE", None)
 os.environ["HOME"] = str(CACHE / "home")
 (CACHE / "home").mkdir(parents=True, exist_ok=True)
 # NumPy's threads wait by computing, which tests that run beside others pay for; PyTorch's are the project's to set.

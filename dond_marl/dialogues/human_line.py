@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from dond_marl.files import user_path
 from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
@@ -70,7 +71,7 @@ def human_line(data_dir: str | Path | None = None) -> HumanLine:
     """The figures computed from the three dialogue files. Raises :class:`dond_marl.scenarios.data.DataError`."""
     rows = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
     names = [f"{split}.txt" for split in DIALOGUE_SPLITS]
-    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
+    folder = DEFAULT_DATA_DIR if data_dir is None else user_path(data_dir)
     files = {name: checksum((folder / name).read_bytes()) for name in names}
     return HumanLine(_figures(rows), files, len(rows))
 

@@ -41,6 +41,10 @@ class PolicyPartner:
     traits: Traits = _PURE
     name: str = "policy"
 
+    def __post_init__(self) -> None:
+        if not callable(self.policy):
+            raise ValueError(f"policy must be callable, policy(observations, masks); got {self.policy!r}")
+
     def act(self, turns: Turns) -> Decisions:
         self._check_room(turns)
         masks = view_masks(turns, self.layout.max_count, self.actions)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, RunFailure, quote
-from dond_marl.files import atomic_replace, read_bytes
+from dond_marl.files import atomic_replace, read_bytes, user_path
 from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
@@ -75,8 +75,8 @@ def load_dialogues(split: str, data_dir: str | Path | None = None) -> tuple[Dial
 
 
 def checksum(content: bytes) -> str:
-    """The SHA-256 of a file's content, in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
+    """The SHA-256 of a data file, in hexadecimal, whether its lines end in LF, as published, or in CRLF."""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n").removesuffix(b"\n") + b"\n").hexdigest()
 
 
 def how_to_get(name: str, folder: Path) -> str:
@@ -89,7 +89,7 @@ def how_to_get(name: str, folder: Path) -> str:
 
 
 def _find(name: str, data_dir: str | Path | None) -> Path:
-    folder = DEFAULT_DATA_DIR if data_dir is None else Path(data_dir).expanduser()
+    folder = DEFAULT_DATA_DIR if data_dir is None else user_path(data_dir)
     path = folder / name
     if folder.is_file():
         raise DataError(f"{folder}: a file; data_dir names the folder that holds {name}")
@@ -200,7 +200,7 @@ def fetch(folder: str | Path, base_url: str = BASE_URL, report: Callable[[str], 
 
     A file gets its name only when it is complete and verified. ``report``: called with a line of progress.
     """
-    folder = Path(folder).expanduser()
+    folder = user_path(folder)
     base_url = base_url.rstrip("/") + "/"
     missing = list(CHECKSUMS)
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from dond_marl.errors import InputError
+from dond_marl.files import user_path
 from dond_marl.records.files import write_atomically
 from experiments.baselines.plan import BaselinesConfig, plan_jobs
 from experiments.kit import RESULTS, experiment_command, show_sections
@@ -66,7 +67,7 @@ def command(
     for name in only:
         if name not in names:
             raise InputError(f"--only {name}: unknown arm; the arms are {', '.join(names)}")
-    folder, comparison = Path(config.output_dir).expanduser(), config.comparison
+    folder, comparison = user_path(config.output_dir), config.comparison
     rosters, path = [opponents_of([name]) for name in comparison.against], results or folder / RESULTS
     jobs = plan_jobs(config, only or names)
     if dry_run:

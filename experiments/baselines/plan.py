@@ -19,6 +19,7 @@ import yaml
 from pydantic import BeforeValidator, Field, model_validator
 
 from dond_marl.errors import InputError
+from dond_marl.files import user_path
 from league.bench.differences import SMALLEST_EFFECT
 from league.rounds.curriculum import rounds_of_practice
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
@@ -149,7 +150,7 @@ def plan_jobs(config: BaselinesConfig, names: Collection[str] | None = None) -> 
     jobs = []
     for seed in range(1, config.comparison.seeds + 1):
         for arm in arms:
-            folder, settings = Path(config.output_dir).expanduser() / arm.name, first[arm.name]
+            folder, settings = user_path(config.output_dir) / arm.name, first[arm.name]
             if settings is not None:
                 jobs.append(Job(arm, seed, folder / f"{seed:04d}", _with_seed(settings, seed)))
             elif seed == 1:

@@ -137,7 +137,7 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
       dond bench table
       dond bench table --results docs/results/bench.jsonl --format html --out leaderboard.html
     """
-    report = leaderboard(read([path.expanduser() for path in results or (DEFAULT,)]), over)
+    report = leaderboard(read(results or (DEFAULT,)), over)
     if page is not None:
         write_atomically(page, renew_table(read_text(page), report, str(page)))
         print_line(f"written: {page}")

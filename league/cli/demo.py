@@ -27,12 +27,9 @@ def command(out: Path) -> None:
     """Write the page into a folder."""
     from league.web.demo import page
 
-    folder = out.expanduser()
-    if folder.exists() and not folder.is_dir():
+    if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; name a folder, which is made if need be")
     text = page()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / PAGE, text)
-    print_line(
-        f"written: {folder / PAGE} ({len(text.encode()) / 1000:.0f} kB); open it in a browser, or serve the folder"
-    )
+    out.mkdir(parents=True, exist_ok=True)
+    write_atomically(out / PAGE, text)
+    print_line(f"written: {out / PAGE} ({len(text.encode()) / 1000:.0f} kB); open it in a browser, or serve the folder")

@@ -25,17 +25,16 @@ from typing import Any, get_args
 import click
 from pydantic import ValidationError
 
-from dond_marl.errors import RunFailure
+from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import parse_spec
-from league.cli.runs import RunOptions, resume_command, run_options
-from league.cli.shell import FILE, Command, Group, output_console, print_next
+from league.cli.runs import RunOptions, run_options
+from league.cli.shell import FILE, Command, Group, dond, integer, output_console, print_line, print_next
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.display.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
 from league.ledger.run_directory import LEDGER, RunDirectory, has_begun
 from league.rounds.runner import LeagueOutcome, run_league
 from league.run import check_league
-from league.settings.layers import Complaint, Place
-from league.settings.read import Config, ConfigError
+from league.settings.read import Config
 from league.settings.sections import BackendConfig, BackendName
 from league.tables.summaries import practice_warning
 
@@ -44,7 +43,7 @@ PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)
 @run_options("league.yaml", "a YAML file, such as configs/league.yaml", "league.seed")
-@click.option("--workers", type=int, metavar="N", help="tasks run in parallel; changes no result")
+@click.option("--workers", type=integer(1, 4096), metavar="N", help="tasks run in parallel; changes no result")
 @click.option(
     "--backend", type=click.Choice(get_args(BackendName)), help="where tasks run (local; process if workers are set)"
 )
@@ -76,9 +75,11 @@ def command(
             print_plan(output_console(), config)
             return
     directory = start.open_folder(config, LEDGER)
-    STOPS.message = lambda: _stop_message(directory.path, resume_command(context, directory.path))
+    STOPS.message = lambda: _stop_message(directory.path, dond("league", "--resume", directory.path))
     outcome = _run(config, directory, backend_config, start.quiet)
     print_results(output_console(), outcome, directory.path, details=details)
+    if not details:
+        print_line(f"every table: {dond('league', '--resume', directory.path, '--details')}")
     print_next("report", "--run", directory.path)
     if (warning := practice_warning(outcome.without_practice)) is not None:
         raise RunFailure(f"{warning} The reasons are among the warnings above")
@@ -99,15 +100,14 @@ def explain(run: Path, number: int) -> None:
     examples:
       dond league explain --run runs/league/0001 --round 3
     """
-    explain_round(output_console(), run.expanduser(), number)
+    explain_round(output_console(), run, number)
 
 
 def _backend_of(named: Mapping[str, object]) -> BackendConfig:
     try:
         return BackendConfig.model_validate(dict(named))
     except ValidationError as error:
-        place = Place(1, 0, "--workers, --backend, --ray-address")
-        raise ConfigError([Complaint(place, mistake["msg"]) for mistake in error.errors()]) from None
+        raise InputError(f"--workers, --backend, --ray-address: {error.errors()[0]['msg']}") from None
 
 
 def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None, quiet: bool) -> LeagueOutcome:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import io
 import os
 import secrets
-import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +32,7 @@ from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
 from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Cause
-from league.cli.shell import FILE, SEED, Command, game_options, integer
+from league.cli.shell import FILE, SEED, Command, dond, game_options, integer
 from league.cli.stops import STOPS
 from league.display.game import (
     LeftTheTable,
@@ -48,6 +47,7 @@ from league.display.game import (
 )
 from league.display.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
 from league.display.typed_lines import help_line
+from league.tables.figures import count_noun
 from partners.equilibrium import check_game
 from partners.human import Human
 from partners.llm.partner import LLMPartner
@@ -117,7 +117,7 @@ def command(
 
 def _writable(record: Path | None) -> Path:
     """The file of records: a new one, or one that holds records already."""
-    path = RECORDS if record is None else record.expanduser()
+    path = record or RECORDS
     try:
         if record is None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +155,8 @@ def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecor
         screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
         deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
-        screen.write("")
-        screen.write(f"{games} games, {deals} deals: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+        outcome = f"{games} games, {count_noun(deals, 'deal')}"
+        screen.write(f"\n{outcome}: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
 
 
 def _save_record(record: GameRecord, book: Path) -> None:
@@ -184,7 +184,7 @@ def _show_stranger(screen: Terminal, name: str) -> None:
     """Print what a generated partner does, and how to play it again."""
     if words := describe_spec(name):
         screen.write(f"\nYour partner was {name}: {words}.")
-        screen.write(f"Meet it again: dond play --partner {shlex.quote(name)}", wrap=False)
+        screen.write(f"Meet it again: {dond('play', '--partner', name)}", wrap=False)
 
 
 def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:

@@ -30,7 +30,7 @@ OUT = WritableFile(allow_dash=True)
 @click.option("--out", type=OUT, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")
 def command(run: Path, kind: str, out: Path | None) -> None:
     """Write the report of one run in one format."""
-    folder = find_run(run.expanduser()).path
+    folder = find_run(run).path
     report = printable(collect(folder))
     for_people = report_with_short_names(report, _members(folder))
     text = FORMATS[kind](for_people if kind == "html" else report)

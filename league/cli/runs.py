@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from league.cli.shell import FILE, SEED, as_called, config_option, print_line, quote_for_shell, set_option
+from dond_marl.files import user_path
+from league.cli.shell import FILE, SEED, config_option, print_line, set_option
 from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
 from league.ledger.run_names import expand_run_names
 from league.settings.layers import preset
@@ -27,30 +28,27 @@ class RunOptions(NamedTuple):
     dry_run: bool
     quiet: bool
 
-    def load(self, schema: type[Any], shipped: str | None, short: Mapping[str, object]) -> Any:
+    def load(self, schema: type[Any], shipped: str, short: Mapping[str, object]) -> Any:
         """The settings, of type ``schema``; ``None`` for a resumed run with its own.
 
         ``shipped``: the shipped config of a new run without --config; ``short``: values of options that set one key.
         """
         path, values = self.config_path, {key: value for key, value in short.items() if value is not None}
         overrides = (*self.overrides, *(f"{key}={value}" for key, value in values.items()))
-        if path is None and self.resume is None and shipped is not None:
+        if path is None and self.resume is None:
             path = preset(Path("configs") / shipped)
             print_line(f"without --config: the settings of {path}")
-        if path is None and (self.resume is None or overrides or self.dry_run):
-            raise click.UsageError(
-                "--config FILE is needed (or, for dond train, --algo); only --resume RUN, by itself, goes on with the "
-                "run's own settings"
-            )
-        return (
-            None
-            if path is None
-            else load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand_run_names)
-        )
+        if path is None:
+            if overrides or self.dry_run:
+                raise click.UsageError("--config FILE is needed; the run's own settings are for --resume RUN by itself")
+            return None
+        config = load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand_run_names)
+        user_path(config.logging.output_dir)  # refused before a dry run is content with it
+        return config
 
     def open_folder(self, config: Config | TrainConfig | None, mark: str) -> RunDirectory:
         """The folder of the new or resumed run; ``mark``: the first file of such a run."""
-        output_dir = RUNS if config is None else Path(config.logging.output_dir).expanduser()
+        output_dir = RUNS if config is None else user_path(config.logging.output_dir)
         if self.resume is None:
             return new_run(output_dir)
         return run_to_resume(self.resume, output_dir, mark, print_line)
@@ -74,8 +72,3 @@ def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any],
         click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome"),
     )
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
-
-
-def resume_command(context: click.Context, folder: Path) -> str:
-    """The command that continues the run in ``folder``, to be copied."""
-    return f"{as_called(context)} --resume {quote_for_shell(str(folder))}"

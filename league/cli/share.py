@@ -38,13 +38,13 @@ def export(run: Path, kind: str, names: tuple[str, ...], member: str | None, out
       dond export runs/league --to csv --table games      # the newest run, one table
       dond export runs/league/0001 --to checkpoint --member main --out main.json
     """
-    folder = find_run(run.expanduser()).path
+    folder = find_run(run).path
     if kind == CHECKPOINT:
         if member is None or out is None or names:
             raise InputError("--to checkpoint needs --member NAME and --out FILE.json, and takes no --table")
         from league.ledger.export import export_checkpoint  # loads PyTorch
 
-        note = export_checkpoint(folder, member, out.expanduser())
+        note = export_checkpoint(folder, member, out)
         print_line(f"written: {out}, with {len(note['met'])} in its past; seat it as checkpoint(path='{out}')")
         return
     if member is not None:
@@ -80,13 +80,13 @@ def push(source: str, transcripts: bool, out: Path | None, sample: int | None, d
     if to is not None and not HUB_NAME.fullmatch(to):
         raise InputError(f"--to must be OWNER/REPOSITORY, such as me/dond-ppo; got {to}")
     token = None if to is None else _token()
-    folder = (out or Path("push") / ("transcripts" if transcripts else "model")).expanduser()
+    folder = out or Path("push") / ("transcripts" if transcripts else "model")
     title = to.rpartition("/")[2] if to else ("dond-transcripts" if transcripts else "dond-model")
     from league.cli.hub_folders import write_model, write_transcripts  # loads PyTorch
 
     if transcripts:
         left_out: list[str] = []
-        games = write_transcripts(find_run(Path(source).expanduser()).path, folder, title, left_out.append)
+        games = write_transcripts(find_run(source).path, folder, title, left_out.append)
         _print_left_out("left out", left_out)
         print_line(f"written: {folder}, {games:,} games")
     else:

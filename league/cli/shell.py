@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, get_args
 
@@ -40,6 +41,7 @@ from dond_marl.errors import (
     quote,
     shorten,
 )
+from dond_marl.files import user_path
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCES
 from dond_marl.trust import allow_typed_names, trust_document, trust_everything
@@ -59,7 +61,15 @@ OF_COMMANDS = (
 TRUST = "trust what the opened files name: code, programs, servers, keys"
 OPENING = ("config_path", "folder", "resume", "run", "runs")  # parameters of commands that open files of others
 
-FILE = click.Path(path_type=Path)
+
+class UserFile(click.Path):
+    """A path, as :func:`dond_marl.files.user_path`."""
+
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Path:
+        return user_path(value)
+
+
+FILE = UserFile()
 
 
 class Command(click.Command):
@@ -136,7 +146,7 @@ class Group(Command, click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(
                 [
-                    (name, re.split(r"[:;,.]", re.sub(r" \([^)]*\)", "", _split_help(text)[0]))[0])
+                    (name, re.split(r"[:;.]", re.sub(r" \([^)]*\)", "", _split_help(text)[0]))[0])
                     for name, text in texts.items()
                 ]
             )
@@ -180,7 +190,7 @@ class WritableFile(click.Path):
     """A file that can be written or replaced, in a folder that exists; ``-`` where the command allows it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(value).expanduser()
+        path = user_path(value)
         other = path.exists() and not path.is_file()  # a folder, or a device, which a file must not replace
         if not (self.allow_dash and str(value) == "-") and (other or not os.access(path.parent, os.W_OK)):
             self.fail(f"{value}: no file can be written there; name one in a folder that exists", param, ctx)
@@ -193,7 +203,7 @@ class ConfigFile(click.Path):
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Path:
         from league.settings.layers import preset  # not loaded for the help
 
-        return preset(Path(value))
+        return preset(user_path(value))
 
 
 MAX_TURNS = integer(1, 100)  # as dond_marl.game.Rules has it
@@ -255,17 +265,16 @@ def print_line(line: str, style: str = "") -> None:
     output_console().print(Text(printable_text(line), style=style), soft_wrap=True)
 
 
-def as_called(context: click.Context) -> str:
-    """The command line that started this command, to be copied: a script, ``python -m league`` or ``dond``."""
-    program, *words = context.command_path.split(" ")
-    if program.endswith(".py"):
-        return f"{_near(sys.executable)} {quote_for_shell(sys.argv[0])}"
-    return " ".join([_near(sys.executable if program == "python" else sys.argv[0]), *words])
+def dond(*words: object) -> str:
+    """A command line of ``dond`` to be copied, with the program where the user's shell finds it."""
+    program = shutil.which("dond", path=Path(sys.executable).parent)
+    start = f"{_near(sys.executable)} -m dond_marl" if program is None else _near(program)
+    return " ".join([start, *(quote_for_shell(str(word)) for word in words)])
 
 
 def print_next(*words: object) -> None:
     """Print a suggested next command of ``dond``."""
-    print_line(f"next: {' '.join(['dond', *(quote_for_shell(str(word)) for word in words)])}")
+    print_line(f"next: {dond(*words)}")
 
 
 def quote_for_shell(word: str) -> str:
@@ -277,6 +286,10 @@ def quote_for_shell(word: str) -> str:
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Run a command with these words, or the shell's; returns the exit code."""
     allow_typed_names(sys.argv[1:] if words is None else words)
+    if sys.stdout is None:  # closed: a file that is opened later must not get its descriptor
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # open to the end
+    elif isinstance(sys.stdout, TextIOWrapper):  # the encoding of a terminal may lack a character
+        sys.stdout.reconfigure(errors="replace")
     with STOPS.handle(), _notices_as_lines(), _threads_without_room():
         try:
             code = _invoke(command, words, name)
@@ -355,7 +368,7 @@ def _failure(error: BaseException) -> int:
             return _print_error(f"{error.param.opts[0]} {error.message}", USAGE_ERROR)
         is_help = isinstance(error, click.exceptions.NoArgsIsHelpError)
         where = f" (see {error.ctx.command_path} --help)" if error.ctx and not is_help else ""
-        return _print_error(f"{error.format_message()}{where}", USAGE_ERROR)
+        return _print_error(f"{' '.join(error.format_message().split())}{where}", USAGE_ERROR)
     if isinstance(error, InputError):
         return _print_error(str(error), USAGE_ERROR)
     if isinstance(error, BrokenPipeError):  # the reader of the output is gone, as with `head`

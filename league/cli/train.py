@@ -21,8 +21,8 @@ import click
 from dond_marl.game import Rules
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.cli.runs import RunOptions, resume_command, run_options
-from league.cli.shell import Command, output_console, print_line, print_next
+from league.cli.runs import RunOptions, run_options
+from league.cli.shell import Command, dond, output_console, print_line, print_next
 from league.cli.stops import NOT_BEGUN, STOPS
 from league.ledger.run_directory import SETTINGS
 from league.run import check_training, clone_people, plan_training
@@ -40,11 +40,10 @@ from partners.network.checkpoint_files import CheckpointError
 @run_options(
     "ppo_config.yaml", "a YAML file (by default the one for --algo: configs/ppo_config.yaml etc.)", "training.seed"
 )
-@click.pass_context
-def command(context: click.Context, /, algo: str | None, hint: str | None, **options: Any) -> None:
+def command(algo: str | None, hint: str | None, **options: Any) -> None:
     """Train or resume."""
     start = RunOptions(**options)
-    shipped = None if algo is None else f"{algo}_config.yaml"
+    shipped = f"{algo or 'ppo'}_config.yaml"
     short = {"training.algo": algo, "hints.mode": hint, "training.seed": start.seed}
     config: TrainConfig | None = start.load(TrainConfig, shipped, short)
     if config is not None and start.dry_run:
@@ -56,15 +55,15 @@ def command(context: click.Context, /, algo: str | None, hint: str | None, **opt
         if config.training.algo == "bc" and start.resume is None:
             _clone(config)
             return
-    _train(context, config, start)
+    _train(config, start)
 
 
-def _train(context: click.Context, config: TrainConfig | None, start: RunOptions) -> None:
+def _train(config: TrainConfig | None, start: RunOptions) -> None:
     from league.display.training import QuietTrainWatcher, TrainWatcher, print_score  # loads PyTorch
     from league.training.training import train
 
     directory = start.open_folder(config, SETTINGS)
-    go_on = resume_command(context, directory.path)
+    go_on = dond("train", "--resume", directory.path)
     console = output_console()
     watcher = (QuietTrainWatcher if start.quiet else TrainWatcher)(console)
     STOPS.message = lambda: _stop_message(directory.path, go_on, closing=watcher.closing)

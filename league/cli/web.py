@@ -61,16 +61,15 @@ def command(
     from league.web.pages import application
 
     port = free_port(port, host)
-    book = record.expanduser()
-    if book.is_dir():
-        raise InputError(f"--record {book}: is a folder; name a file")
-    folder = None if run is None else find_run(run.expanduser()).path
+    if record.is_dir():
+        raise InputError(f"--record {record}: is a folder; name a file")
+    folder = None if run is None else find_run(run).path
     if folder is not None and not (folder / LEDGER).is_file():
         raise InputError(f"--run {folder}: holds no league yet")
-    leagues = Leagues(runs.expanduser(), folder)
+    leagues = Leagues(runs, folder)
     alone, allowed = is_loopback(host), AllowedNames((runs, RUNS), anything=open_paths)
     key = secrets.token_urlsafe(24) if keyed or not alone else None
-    desk = Desk(leagues.runs, book, RUNS, data_dir, pause, allowed)
+    desk = Desk(leagues.runs, record, RUNS, data_dir, pause, allowed)
     secret = None if key is None else Secret(key, "The key of this page, from the printed address", in_address=True)
     app = application(desk, leagues, folder, secret, host if alone else None)
     reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # all addresses of this machine

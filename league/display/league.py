@@ -27,7 +27,7 @@ from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.standings.ladder import Standing, ladder_of
 from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names
-from league.tables.figures import with_margin
+from league.tables.figures import count_noun, with_margin
 from league.tables.standings import (
     crossplay,
     ladder,
@@ -173,7 +173,7 @@ def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) ->
     verb = f"going on after {after}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
     return (
-        f"{verb}: {len(config.members)} members and {len(config.learners)} learners, "
+        f"{verb}: {count_noun(len(config.members), 'member')} and {count_noun(len(config.learners), 'learner')}, "
         f"{config.schedule}; {config.league.block_size:,} scenarios a round from "
         f"{source.label} ({held}), seed {config.league.seed}"
     )
@@ -247,8 +247,6 @@ def print_results(console: Console, outcome: LeagueOutcome, directory: Path, *, 
 
         print_final(console, outcome.final, details=details)
     line(console, f"\n{cross.total_games:,} games of matches, all tables and weights: {directory}")
-    if not details:
-        line(console, f"every table: dond league --resume {directory} --details")
 
 
 MOST_NAMED = 6  # pairs of members that are named for one reason

@@ -21,7 +21,7 @@ from typing import Any
 
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.files import refuse_link, remove_temporaries
+from dond_marl.files import refuse_link, remove_temporaries, user_path
 
 RUNS = Path("runs")  # folder of all runs
 LEDGER = "ledger.sqlite"  # mark of a league run
@@ -94,8 +94,9 @@ class RunDirectory:
         self._lock.release()
 
 
-def new_run(output_dir: Path) -> RunDirectory:
+def new_run(output_dir: str | Path) -> RunDirectory:
     """The next free numbered folder under ``output_dir``. Raises :class:`RunError`."""
+    output_dir = user_path(output_dir)
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
         number = max((int(path.name) for path in run_folders(output_dir)), default=0) + 1
@@ -122,7 +123,7 @@ def run_to_resume(
     ``notify`` is called for newer runs that never began. Raises :class:`RunNotFound`.
     """
     if resume != Path():
-        return find_run(resume.expanduser(), mark, notify)
+        return find_run(resume, mark, notify)
     deeper = [] if run_folders(output_dir) else runs_in(output_dir, mark)
     return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
 
@@ -138,18 +139,19 @@ def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], Non
             if has_begun(path, mark):
                 return RunDirectory(path)
             if (path / mark).exists() or _is_empty_start(path):
-                never = "another process is starting it" if _in_use(path) else "it never began"
+                never = "another process is starting it" if in_use(path) else "it never began"
                 notify(f"{path} is skipped: {never}")
         except OSError as error:  # not readable, or deleted meanwhile
             notify(f"{path} is skipped: it cannot be read ({error.strerror})")
     raise _missing_run(output_dir, mark, "holds no")
 
 
-def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
+def find_run(path: str | Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The run in folder ``path``, or the newest run in it, or in one of its folders.
 
     A path that does not exist is looked up under ``runs``. Raises :class:`RunNotFound`, which names other runs.
     """
+    path = user_path(path)
     if not path.exists() and (RUNS / path).is_dir():
         path = RUNS / path
     if _has_mark(path, mark):
@@ -165,11 +167,13 @@ def find_run(path: Path, mark: str = LEDGER, notify: Callable[[str], None] = lam
 
 def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     """The error for a folder without a run: what it is instead, or other runs near it."""
+    if mark == LEDGER and (path / BLOBS).is_dir():
+        return RunNotFound(f"{path}: its {LEDGER} is missing; restore it from a copy")
     kind, (other, command) = KINDS[mark], OTHERS[mark]
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
         return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")
     for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
-        if _in_use(run) and not any(has_begun(run, each) for each in KINDS):
+        if in_use(run) and not any(has_begun(run, each) for each in KINDS):
             return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
     runs = [run for run in runs_in(path.parent, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
@@ -214,7 +218,7 @@ def has_begun(path: Path, mark: str) -> bool:
 
 
 def _has_mark(path: Path, mark: str) -> bool:
-    """Whether a folder has the first file of a run; a league has a training's too, next to its ledger."""
+    """Whether a folder has the first file of a run; a league has a training's too."""
     return (path / mark).is_file() and (mark == LEDGER or not (path / LEDGER).exists())
 
 
@@ -238,7 +242,7 @@ def _is_empty_start(path: Path) -> bool:
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK}
 
 
-def _in_use(path: Path) -> bool:
+def in_use(path: Path) -> bool:
     """Whether a process holds the lock of a run; the lock file is not created."""
     if not (path / LOCK).is_file() or (path / LOCK).is_symlink():  # a link would be opened for writing
         return False

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.errors import InputError, quote
+from dond_marl.files import user_path
 from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, spec_name
 from league.ledger.run_directory import (
     CHECKPOINTS,
@@ -46,7 +47,7 @@ def expand_run_name(text: str) -> str:
         text = str(RUNS / kind)
     place, colon, member = text.strip().partition(":")
     try:
-        path = next((each for each in (Path(place).expanduser(), RUNS / place) if each.exists()), None)
+        path = next((each for each in (user_path(place), RUNS / place) if each.exists()), None)
     except OSError:  # the text is too long to be a path
         return text
     if path is None and place.endswith(".json"):
@@ -57,7 +58,7 @@ def expand_run_name(text: str) -> str:
         near = difflib.get_close_matches(place.removeprefix(f"{RUNS}/"), runs, n=1, cutoff=0.75)
         hint = f" (did you mean {runs[near[0]]}{colon}{member}?)" if near else ""
         raise OccupantNameError(f"{quote(text)}: there is no such run{hint}")
-    if path is None or not (path.is_dir() or path.suffix == ".json"):
+    if path is None or path.suffix == ".py":
         return text
     try:
         if member:
@@ -99,7 +100,7 @@ def _newest_checkpoint(path: Path) -> Path:
 
     Raises :class:`InputError`.
     """
-    if path.suffix == ".json":
+    if not path.is_dir():
         return path
     for run in (path, *run_folders(path)):
         if (run / LEDGER).is_file():

@@ -87,7 +87,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         f"Over: {schedule}" if over else f"So far {schedule.displayed_rounds(rounds)} of {schedule.rounds} rounds"
     )
     summary = (
-        f"{progress}, {cross.total_games:,} games of matches, {len(cross.members)} members, "
+        f"{progress}, {cross.total_games:,} games of matches, {count_noun(len(cross.members), 'member')}, "
         f"{len(learners)} of them learning; seed {config.league.seed}"
     )
     if (damage := ledger.damage()) is not None:

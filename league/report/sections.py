@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from dond_marl.errors import error_line
+from dond_marl.errors import InputError, error_line
+from dond_marl.files import user_path
 from dond_marl.occupants import parse_spec
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
@@ -245,8 +246,8 @@ def _calls_of(member: Member) -> tuple[list[Table], str]:
     if not isinstance(cache, str):
         return [], f"{member.name} has no response cache (cache), so its calls and tokens are unknown."
     try:
-        calls = _read_calls(Path(cache).expanduser())
-    except (OSError, sqlite3.Error) as error:
+        calls = _read_calls(user_path(cache))
+    except (OSError, InputError, sqlite3.Error) as error:
         return [], f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."
     heads = ("calls", "prompt tokens", "completion tokens")
     note = f"Calls of {member.name}: the entries of {cache}, each query once; leagues with the same cache share them."

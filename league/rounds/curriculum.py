@@ -84,6 +84,8 @@ def describe(config: Config, stage: StageConfig) -> str:
         parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
         values = learner.changes()
+        if learner.matchmaking is not None:
+            values["matchmaking"] = ", ".join(f"{share:.0%} {rule}" for rule, share in learner.matchmaking.items())
         if learner.hints is not None:
             values["hints"] = f"by {learner.hints.mode}"
         parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]

@@ -19,6 +19,7 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.training import HintsConfig
 from league.standings.history import History
+from league.tables.figures import count_noun
 from league.tasks.hinters import JUDGE, QueryEstimate, cost_lines, hint_queries, hinter_spec
 from league.tasks.match_task import play_match
 from league.tasks.values import LearnerState, Place, TrainTask
@@ -44,7 +45,7 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
     cost, first = estimate(config)
     of = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
     lines = [
-        f"{len(of['train'])} members for practice: {', '.join(of['train'])}",
+        f"{count_noun(len(of['train']), 'member')} for practice: {', '.join(of['train'])}",
         *([f"{len(of['gate'])} only for gates: {', '.join(of['gate'])}"] if of["gate"] else []),
         *([f"{len(of['heldout'])} held out to the end: {', '.join(of['heldout'])}"] if of["heldout"] else []),
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
@@ -52,7 +53,7 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(line for task in first.training for line in _learner_lines(task)),
         f"first round: {len(first.matches)} matches; in all up to {cost.matches:,} matches, {cost.games:,} games, "
-        f"{cost.decisions:,} decisions, {cost.snapshots} snapshots"
+        f"{cost.decisions:,} decisions, {count_noun(cost.snapshots, 'snapshot')}"
         + (f", {cost.oracles} best responses to learners" if cost.oracles else ""),
         *cost_lines(cost.seconds, cost.queries),
     ]

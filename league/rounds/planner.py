@@ -1,4 +1,4 @@
-"""Plan of a round, its practice and its matches: a pure function of settings, history and states of the learners.
+"""Plan of a round, its practice and its matches, from settings, history and states of the learners.
 
 Matches: a learner has changed since the last round, so it plays ``league.opponents`` members again; members that never
 change play each other once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
@@ -73,7 +73,7 @@ def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
 def plan_round(
     config: Config, history: History, states: Mapping[str, LearnerState], place: Place | None = None
 ) -> RoundPlan:
-    """Plan the next round; ``place``: the run's weights, to compute best responses to learners."""
+    """Plan the next round; in ``place`` only the names of reservoir buffers (NFSP) are read, from the weights."""
     number = history.round
     seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
     stage, training = stage_now(config, history), _training_tasks(config, history, seats, states, place)

@@ -2,6 +2,7 @@
 
 Each value keeps its place (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
 number; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and occur once; other tags are refused.
+``1e6`` and ``1_000_000`` are integers.
 ``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole.
 
 ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` name the scenario source together; ``use_dataset: true`` is
@@ -35,7 +36,7 @@ _TAG = "tag:yaml.org,2002:"
 _RESOLVERS = (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("int", r"[-+]?[0-9]+(_[0-9]+)*|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
     (
         "float",
         r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
@@ -121,6 +122,8 @@ def _value(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
             text = quote(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
             raise YamlError(line, f"a key must be text; got {text}")
         here = (*path, key_node.value)
+        if key_node.value == "<<":
+            raise YamlError(line, "merge keys (<<) are not supported: write the keys out, or use an alias (key: *name)")
         if key_node.value in data:
             raise YamlError(line, f"{format_path(here)}: given twice, on lines {lines[here]} and {line}")
         lines[here] = line
@@ -137,7 +140,8 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Any:
     if kind in ("null", "bool"):
         return None if kind == "null" else text.lower() == "true"
     if kind == "float":
-        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        return int(number) if "." not in text and number.is_integer() else number  # 1e6 is a count
     try:
         return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
     except ValueError:  # Python reads no integers beyond 4,300 digits
@@ -200,7 +204,10 @@ def file_layer(path: str) -> Layer:
     """The settings of a file."""
     try:
         with open_regular(path) as file:
-            return text_layer(file.read(MAX_BYTES + 1), path)
+            layer = text_layer(file.read(MAX_BYTES + 1), path)
+        if not layer.data and not layer.complaints:
+            layer.complain((), "sets nothing; write a key, or take a shipped file such as configs/league.yaml")
+        return layer
     except (OSError, ValueError) as error:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         if isinstance(error, FileNotFoundError):

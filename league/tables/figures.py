@@ -44,7 +44,7 @@ def format_cell(cell: Cell, *, n: bool = True) -> str:
 
 def count_noun(number: int, noun: str) -> str:
     """A number with its noun: ``1 round``, ``3 rounds``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def points(number: int) -> str:

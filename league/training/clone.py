@@ -26,7 +26,7 @@ from league.tasks.provenance import training_ancestry
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork
-from partners.network.occupants import HUMAN_DIALOGUES, supervised_path
+from partners.network.occupants import HUMAN_DIALOGUES, expert_path
 from partners.network.partner import ClonedPartner
 
 HEURISTIC = "heuristic"  # the default partner, for comparison
@@ -124,8 +124,7 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
 
 def expert_target(config: TrainConfig) -> Path:
     """The path of the expert's checkpoint: that of the settings, or the default one."""
-    path = config.logging.expert
-    return supervised_path() if path is None else Path(path).expanduser()
+    return expert_path(config.logging.expert, "supervised")
 
 
 def report_json(report: CloneReport) -> Any:

@@ -27,7 +27,7 @@ from dond_marl.seats import Partner
 from league.display.session import STRANGER
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import BLOBS, LEDGER, run_folders
+from league.ledger.run_directory import BLOBS, LEDGER, in_use, run_folders
 from league.rounds.curriculum import describe
 from league.settings.read import Config, parse
 from league.standings.history import CurvePoint, History, read_round, round_curves
@@ -76,6 +76,7 @@ class LeagueView(NamedTuple):
     stages: tuple[Stage, ...]
     decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first, at most NEWEST
     headline: tuple[str, ...]  # findings, in sentences
+    is_running: bool
 
     @property
     def is_over(self) -> bool:
@@ -139,6 +140,7 @@ class Follower:
         self._ledger = ReadLedger(folder / LEDGER)
         self._read: _RoundsRead | None = None
         self._evaluated = 0  # time of the closing evaluation's file
+        self._running = True
         self._latest: LeagueView | None = None
 
     def __enter__(self) -> Follower:
@@ -151,13 +153,15 @@ class Follower:
         self._ledger.close()
 
     def refresh(self) -> bool:
-        """Read up to ``MOST_READ`` new rounds; whether there were any, or the closing evaluation was written."""
+        """Read up to ``MOST_READ`` new rounds; whether there is anything new."""
         with self._lock:
             ledger = self._ledger
             if not ledger.has_begun:
                 return False
             committed, evaluated = ledger.next_round, _time_of_write(self.folder / FINAL_FILE)
-            news, self._evaluated = evaluated != self._evaluated, evaluated
+            running = in_use(self.folder)
+            news = (evaluated, running) != (self._evaluated, self._running)
+            self._evaluated, self._running = evaluated, running
             members = ledger.members()
             if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
                 config = self.config()
@@ -241,6 +245,7 @@ class Follower:
                 replace_names(league_summary(cross, standings, confidence, mains, members), short),
                 *(replace_names(text, short) for text in (_evaluation(self.folder / FINAL_FILE) if over else ())),
             ),
+            is_running=self._running,
         )
 
 

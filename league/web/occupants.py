@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, get_args
 from markupsafe import Markup
 
 from dond_marl.errors import DondError, quote
+from dond_marl.files import user_path
 from dond_marl.game import MESSAGE_LENGTH, Rules
 from dond_marl.occupants import (
     OccupantNameError,
@@ -151,8 +152,8 @@ class AllowedNames(NamedTuple):
         """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
         if "\0" in path:
             raise OccupantNameError("a path holds no NUL character")
-        file = Path(path).expanduser().resolve()
-        if not any(file.is_relative_to(folder.expanduser().resolve()) for folder in self.folders):
+        file = user_path(path).resolve()
+        if not any(file.is_relative_to(folder.resolve()) for folder in self.folders):
             where = " or ".join(map(str, self.folders)) or "no folder"
             raise OccupantNameError(f"a checkpoint named here must lie under {where}: {OPEN}")
         for part in (file, file.with_suffix(".safetensors")):
@@ -425,7 +426,7 @@ def _is_present(key: str, data_dir: Path | None) -> bool:
     """Whether the file of a source is in the data folder; damage is found when it is read."""
     name, _, split = key.partition("/")
     file = {"self_play": "selfplay.txt", "dialogues": f"{split}.txt"}.get(name)
-    folder = DEFAULT_DATA_DIR if data_dir is None else data_dir.expanduser()
+    folder = DEFAULT_DATA_DIR if data_dir is None else user_path(data_dir)
     return file is None or (folder / file).is_file()
 
 

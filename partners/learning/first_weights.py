@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import OccupantNameError, Spec, check_spec, parse_spec, spec_name
-from partners.network.occupants import HOW_TO_MAKE_SUPERVISED, disagree_only_refuses, expert_path
+from partners.network.occupants import HOW_TO_MAKE_SUPERVISED, SUPERVISED, disagree_only_refuses, expert_path
 
 if TYPE_CHECKING:
     from dond_marl.game import Disagree
@@ -61,7 +61,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
         weights = load_checkpoint(path)
         network = weights.network()
     except CheckpointError as error:
-        advice = f". {HOW_TO_MAKE_SUPERVISED}" if path == expert_path(kind="supervised") else ""
+        advice = f". {HOW_TO_MAKE_SUPERVISED}" if path.name == SUPERVISED else ""
         raise FirstWeightsError(f"init_from={init_from}: {error}{advice}") from None
     if shape.hints and not network.shape.hints:
         network = with_room_for_hints(network)
@@ -135,10 +135,10 @@ def _occupant(init_from: str) -> tuple[str, dict[str, Any]] | None:
 def _path(init_from: str) -> Path:
     occupant = _occupant(init_from)
     if occupant is None:
-        return Path(init_from).expanduser()
+        return Path(init_from)
     kind, parameters = occupant
     if kind == "checkpoint":
-        return Path(str(parameters["path"])).expanduser()
+        return Path(str(parameters["path"]))
     return expert_path(**{name: value for name, value in parameters.items() if name in ("path", "kind")})
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from dond_marl.files import user_path
 from hints.providers import HinterError
 from partners.llm.client import Client, Failure, ModelReply, Query, Usage
 
@@ -60,7 +61,7 @@ class CachedClient:
     """
 
     def __init__(self, client: Client, path: str | Path, mode: Literal["record", "replay"] = "record") -> None:
-        self.client, self.path, self.mode = client, Path(path).expanduser(), mode
+        self.client, self.path, self.mode = client, user_path(path), mode
         self._counted: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()  # tries used up, by query
         self._lock = threading.Lock()

@@ -30,6 +30,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dond_marl.files import user_folder
 from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant, spec_name
 from dond_marl.randomness import generator
@@ -37,7 +38,7 @@ from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from partners.llm.local.files import build_once, cache_folder
+from partners.llm.local.files import build_once
 from partners.llm.local.model import hide_progress_bars
 from partners.llm.prompt import HIDDEN, NONE_YET, Template, disagree_rule, fixed_parts
 from partners.llm.reply import reply_line
@@ -320,7 +321,7 @@ def own_model_folder(recipe: Recipe, template: Template) -> Path:
 
     The training is logged, with its expected duration. Raises :class:`SetupError` if the folder cannot be written.
     """
-    folder = cache_folder() / "models" / recipe.digest(template)
+    folder = user_folder("cache") / "models" / recipe.digest(template)
 
     def build(temporary: Path) -> None:
         message = "making the local language model, which imitates %s: this takes %s, once; it will be stored in %s"

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dond_marl.files import user_path
 from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
@@ -45,7 +46,7 @@ def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
         recipe = Recipe()
         name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
     elif provider == "hf":
-        folder, card = Path(name).expanduser(), read_card(name)
+        folder, card = user_path(name), read_card(name)
         if card:
             name, past = f"distilled {card['name']}", read_past(card)
         elif folder.exists():

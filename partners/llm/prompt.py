@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from dond_marl.errors import InputError
-from dond_marl.files import read_text
+from dond_marl.files import read_text, user_path
 from dond_marl.game import Act, Rules
 from dond_marl.seats import History, Int8s, Rows, Turns, worth
 from partners.llm.reply import Reason
@@ -129,7 +129,7 @@ def load_template(path: str | Path | None = None, shipped: Shipped = "full") -> 
     if path is None or (named in SHIPPED.values() and not named.exists()):  # the name of a shipped file, used anywhere
         installed = Path(str(resources.files("partners.llm") / named.name))
         path = installed if installed.is_file() else Path(__file__).parents[2] / named
-    file = Path(path).expanduser()
+    file = user_path(path)
     try:
         return Template(read_text(file, MOST_PROMPT).replace("\r\n", "\n"), str(file))
     except OSError as error:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dond_marl.files import read_text
+from dond_marl.files import read_text, user_path
 from dond_marl.occupants import seat_occupant
 from partners.llm.prompt import HISTORY_CAP, Template
 from partners.parameters import check_whole_number
@@ -113,7 +113,7 @@ def is_complete(folder: Path) -> bool:
 def read_card(folder: str | Path) -> dict[str, Any]:
     """The card of the distilled model in ``folder``; empty for any other model."""
     try:
-        card: dict[str, Any] = json.loads(read_text(Path(folder).expanduser() / CARD))
+        card: dict[str, Any] = json.loads(read_text(user_path(folder) / CARD))
     except (OSError, ValueError):
         return {}
     return card

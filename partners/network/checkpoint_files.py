@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
 from dond_marl.errors import InputError, quote
-from dond_marl.files import read_bytes
+from dond_marl.files import open_regular, read_bytes, user_path
 from partners.network.shape import Head, History, NetworkShape
 
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 NETWORK_KEYS = ("format", "sha256", "layout", "network")  # keys of a note that its tensors confirm
+NOTE, WEIGHTS = "the .json of a checkpoint", "weights (.safetensors)"
+SIGNS = {  # how files of these kinds begin
+    NOTE: rb"\s*\{",
+    WEIGHTS: rb".{4}\0{4}\{",
+    "a zip archive (Stable-Baselines3, PyTorch)": b"PK",
+    "a pickle (PyTorch, joblib)": b"\x80",
+}
 NETWORK = "network."  # prefix of the network's tensor names
 
 
@@ -28,13 +37,15 @@ def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
     A note without its own checksum was written or changed by hand: only the keys that describe the network are used,
     not its provenance or its counters. Raises :class:`CheckpointError`.
     """
+    path = user_path(path)
     try:
         about = json.loads(read_bytes(path, LARGEST_NOTE))
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({error}); restore a copy or take another one") from None
-    version = about.get("format") if isinstance(about, dict) else about
+        problem = _other_kind(path, NOTE) or f"cannot be read ({error}); restore a copy or take another one"
+        raise CheckpointError(f"{path}: {problem}") from None
+    version = about.get("format", "(none)") if isinstance(about, dict) else about
     if type(version) is not int or version != FORMAT:  # true and 1.0 are equal to 1
         raise CheckpointError(f"{path}: checkpoint format {quote(version)}, this build reads {FORMAT}; train it anew")
     if "note_sha256" not in about:
@@ -77,7 +88,17 @@ def _content(path: Path, sha256: object) -> bytes:
     tensors = tensors_path(path)
     if not tensors.exists():
         raise CheckpointError(f"{tensors}: missing next to {path.name}; restore a copy or take another checkpoint")
-    raise CheckpointError(f"{tensors}: damaged: its SHA-256 differs from the one in {path.name}; restore a copy")
+    problem = _other_kind(tensors, WEIGHTS) or f"damaged: its SHA-256 differs from the one in {path.name}"
+    raise CheckpointError(f"{tensors}: {problem}; restore a copy")
+
+
+def _other_kind(path: Path, needed: str) -> str:
+    """The kind of the file ``path`` in words, if it is another one than ``needed``; otherwise empty."""
+    with suppress(OSError), open_regular(path) as file:
+        start = file.read(9)
+        kind = next((kind for kind, sign in SIGNS.items() if re.match(sign, start, re.DOTALL)), needed)
+        return f"{kind}, not {needed}" * (kind != needed)
+    return ""
 
 
 def tensors_path(path: Path) -> Path:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dond_marl.files import user_folder, user_path
 from dond_marl.occupants import OccupantNameError, Spec, parse_spec, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 
 EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
 KINDS = ("ppo", "supervised")
+SUPERVISED = "supervised.json"  # its file
 HUMAN_DIALOGUES = "human dialogues"  # value of "taught_by" in the note of a cloned checkpoint
 HOW_TO_MAKE_SUPERVISED = (
     "The supervised expert learns from human dialogues, whose license does not allow shipping it: make it with "
@@ -35,12 +36,12 @@ def checkpoint(path: str, greedy: bool = False, one_game: bool = False) -> Partn
     if one_game:
         from partners.network.numpy_network import NumpyPartner, load_numpy_network
 
-        network, about = load_numpy_network(Path(path).expanduser())
+        network, about = load_numpy_network(Path(path))
         return NumpyPartner(network, greedy=greedy, rare_disagree=disagree_only_refuses(about))
     from partners.network.checkpoint import load_checkpoint
     from partners.network.partner import ClonedPartner, NetworkPartner
 
-    weights = load_checkpoint(Path(path).expanduser())
+    weights = load_checkpoint(Path(path))
     return (ClonedPartner if disagree_only_refuses(weights.about) else NetworkPartner)(weights.network(), greedy=greedy)
 
 
@@ -107,15 +108,8 @@ def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:
     if kind not in KINDS:
         raise OccupantNameError(f"kind of 'expert' must be one of {', '.join(KINDS)}; got {kind!r}")
     if path is not None:
-        return Path(path).expanduser()
-    return EXPERT if kind == "ppo" else supervised_path()
-
-
-def supervised_path() -> Path:
-    """The supervised expert's path, in the user's cache (``XDG_CACHE_HOME``, by default ``~/.cache``)."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))  # a relative one is ignored, by its specification
-    cache = folder if folder.is_absolute() else Path("~/.cache").expanduser()
-    return cache / "dond-marl" / "supervised.json"
+        return user_path(path)
+    return EXPERT if kind == "ppo" else user_folder("cache") / SUPERVISED
 
 
 def disagree_only_refuses(about: dict[str, Any]) -> bool:

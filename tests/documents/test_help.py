@@ -124,7 +124,7 @@ def test_top_level_help_lists_commands(tmp_path):
         (["evaluate", "--membr", "linear"], "No such option '--membr'. Did you mean '--member'? (see"),
         (["league", "explian"], "No such command 'explian'. Did you mean 'explain'? (see"),
         (["ship", "expert"], "Missing option '--run'. (see"),
-        (["league", "--workers", "two"], "--workers 'two' is not a valid integer.\n"),
+        (["league", "--workers", "two"], "--workers must be an integer in 1..4096; got two\n"),
         (["experiment", "distill", "--set", "teacher=tough"], "--set changes the settings of a file: name it"),
         (["league", "--config", "nowhere.yaml"], "nowhere.yaml"),
     ],
@@ -185,3 +185,59 @@ def test_benchmark_offers_every_suite():
     from scripts.benchmark import SUITES as OFFERED
 
     assert set(OFFERED) == set(SUITES)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp932"])
+def test_characters_that_the_terminal_lacks_are_replaced(encoding):
+    done = subprocess.run(
+        [*PROGRAM, "catalogue", "linear"], env={**HERE, "PYTHONIOENCODING": encoding}, capture_output=True, check=False
+    )
+    assert done.returncode == 0 and not done.stderr
+
+
+def test_closed_output_is_no_error(tmp_path):
+    (tmp_path / "x.yaml").write_text("members: [heuristic]\nleague: {rounds: 1, block_size: 4}\n")
+    words = shlex.join([*PROGRAM, "league", "--config", "x.yaml"])
+    done = subprocess.run(
+        f"{words} >&-", shell=True, env=HERE, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "") and (
+        tmp_path / "runs" / "league" / "0001" / "ladder.csv"
+    ).is_file()
+
+
+def test_choices_of_a_missing_option_are_on_one_line(capsys):
+    assert dond("export", "runs/league/0001") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isascii() and "?" not in line and "parquet, csv" in line
+
+
+def test_training_without_a_config_has_the_shipped_settings(capsys):
+    assert dond("train", "--dry-run", "--set", "training.lr=0.1") == 0
+    assert "ppo_config.yaml" in capsys.readouterr().out
+    assert dond("train", "--resume", "--set", "training.lr=0.1") == 2
+
+
+def test_summaries_of_commands_are_not_cut():
+    summaries = in_process("--help").stdout
+    assert "transcripts" in summaries[summaries.index("push ") : summaries.index("study ")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report --run ~nosuch/runs",
+        "evaluate --member ~nosuch/x.json --against heuristic",
+        "evaluate --member checkpoint(path='~nosuch/x.json') --against heuristic",
+        "evaluate --member ~nosuch/a.py:A --against heuristic",
+        "data fetch --data-dir ~nosuch/d",
+        "play --record ~nosuch/r.jsonl",
+        "train --dry-run --set logging.output_dir=~nosuch/runs",
+        "league --dry-run --config ~nosuch/x.yaml",
+        "league --workers -1",
+    ],
+)
+def test_unusable_value_is_named(words, capsys):
+    assert dond(*words.split()) == 2
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line)
+    assert "~nosuch/" in line or "-1" in line

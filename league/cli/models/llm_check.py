@@ -16,7 +16,6 @@ examples:
 from __future__ import annotations
 
 import math
-import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Turns
-from league.cli.shell import RUN_ERROR, Command, config_option, integer, print_line
+from league.cli.shell import RUN_ERROR, Command, config_option, integer, print_line, print_next
 from league.settings.read import Config, load_config
 from partners.llm.cache import uncached_client
 from partners.llm.client import Failure, ModelReply
@@ -145,7 +144,7 @@ def _check(
             "next: see the replies; reading=lenient and prompt=short help with models that do not follow the format"
         )
         return RUN_ERROR
-    print_line(f"next: dond evaluate --member {shlex.quote(spec)} --against heuristic --sample 20")
+    print_next("evaluate", "--member", spec, "--against", "heuristic", "--sample", 20)
     return 0
 
 

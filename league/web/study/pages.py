@@ -25,6 +25,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from dond_marl.errors import InputError, error_line
+from dond_marl.files import user_path
 from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.display.game import ending_text, turns_left, warning
@@ -82,7 +83,7 @@ def serve_study(config: StudyConfig, host: str, port: int, password: str | None,
         raise InputError("an address that others reach needs a password")
     if password is not None and len(password) < MIN_PASSWORD:
         raise InputError(f"a password of the study has at least {MIN_PASSWORD} characters; got {len(password)}")
-    folder = Path(config.output_dir).expanduser()
+    folder = user_path(config.output_dir)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with RunDirectory(folder):
         _check_settings(folder, config)

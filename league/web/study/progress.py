@@ -212,7 +212,6 @@ class Progress:
 
 def open_study(folder: Path) -> Progress:
     """The state of the study in ``folder``. Raises :class:`InputError`, and ``JournalError`` if it is damaged."""
-    folder = folder.expanduser()
     events = read_journal(folder)
     path = folder / SETTINGS
     if not path.is_file():

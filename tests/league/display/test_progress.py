@@ -97,6 +97,7 @@ def test_one_round_is_no_rounds(tmp_path):
     config = load_config(tmp_path / "league.yaml")
     told = opening(config, config.env.open_source(), at(0))
     assert "1 round, then a closing measurement" in told and "1 rounds" not in told
+    assert "1 member and 1 learner," in told
 
 
 @pytest.mark.parametrize(

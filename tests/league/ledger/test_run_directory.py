@@ -229,3 +229,10 @@ def test_damaged_ledger_counts_as_a_run(tmp_path):
     (tmp_path / "0002").mkdir()
     (tmp_path / "0002" / "ledger.sqlite").write_bytes(b"no database" * 100)
     assert newest_run(tmp_path).path == tmp_path / "0002"
+
+
+def test_league_without_its_ledger_is_named(tmp_path):
+    league = trained(tmp_path / "league" / "0001", 0)
+    (league / "blobs").mkdir()
+    with pytest.raises(RunNotFound, match=LEDGER):
+        find_run(league)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
-from league.rounds.curriculum import rounds_of_practice, stage_end, stage_now
+from league.rounds.curriculum import describe, rounds_of_practice, stage_end, stage_now
 from league.rounds.dry_run import estimate, seconds_of_practice, snapshots_at_most
 from league.rounds.opponents import meetings_of
 from league.rounds.planner import gate_pool, members_of, pairs_of, plan_round
@@ -521,3 +521,11 @@ def test_share_of_practice_with_generated_partners():
     }
     assert meetings["generated"] == pytest.approx(0.3, abs=0.03) == meetings["generated(programs=256)"]
     assert meetings["main"] == pytest.approx(0.4, abs=0.04) and meetings["heuristic"] < 0.03
+
+
+def test_stage_is_described_without_python_values(tmp_path):
+    (tmp_path / "league.yaml").write_text(
+        "learners: [{name: main}]\nstages: [{name: short, learners: {main: {matchmaking: uniform among fixed}}}]\n"
+    )
+    config = load_config(tmp_path / "league.yaml")
+    assert describe(config, config.curriculum[0]) == "short: main: matchmaking 100% uniform among fixed; to the end"

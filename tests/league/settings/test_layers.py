@@ -36,7 +36,7 @@ def test_option_overrides_the_file_by_key(tmp_path):
 
 def test_option_value_can_hold_equals_signs(tmp_path):
     config = loaded(
-        tmp_path, "", "members=['heuristic(demand=0.9, accept_ratio=0.4)']", "env.partner=boulware(exponent=2)"
+        tmp_path, "env: {}", "members=['heuristic(demand=0.9, accept_ratio=0.4)']", "env.partner=boulware(exponent=2)"
     )
     assert config.members[0].spec == "heuristic(accept_ratio=0.4, demand=0.9)"
     assert config.env.partner == "boulware(exponent=2)"

@@ -59,6 +59,10 @@ UNREADABLE = {
     "a mapping tagged as text": ("env: !!str {id: x}\n", 1),
     "a key twice": ("league:\n  seed: 1\n  rounds: 2\n  seed: 1\n", 4),
     "a section twice": ("env: {}\nleague: {}\nenv: {}\n", 3),
+    "a merge key": ("env: &base {}\nleague:\n  <<: *base\n", 3),
+    "no key": ("", 1),
+    "comments alone": ("# nothing\n", 1),
+    "an empty mapping": ("{}\n", 1),
     "a number as a key": ("env: {}\n3: x\n", 2),
     "a list as a key": ("env:\n  ? [a, b]\n  : x\n", 2),
     "a list that contains itself": ("members: &me [*me]\n", 1),
@@ -78,7 +82,6 @@ VALUES = {
     "an unknown section": ("envv: {}\n", [(1, "envv", "'env'")]),
     "an unknown key": ("env:\n\n  max_turnz: 3\n", [(3, "env.max_turnz", "'max_turns'.*id, partner, max_turns")]),
     "a list in a section": ("league:\n  members: [heuristic]\n", [(2, "league.members", "did you mean 'members'")]),
-    "a merge key": ("env: &base {max_turns: 3}\nleague:\n  <<: *base\n", [(3, "league.<<", "unknown")]),
     "a section that is text": ("env: lewis\n", [(1, "env", "got 'lewis'")]),
     "a number as text": ('env:\n  max_turns: "10"\n', [(2, "env.max_turns", r"1\.\.100; got '10'")]),
     "a fraction as an integer": ("env:\n  max_turns: 10.0\n", [(2, "env.max_turns", "got 10.0")]),
@@ -290,7 +293,7 @@ def test_contradiction_is_reported_at_the_layer_that_holds_it(file, options, pla
     ],
 )
 def test_key_of_another_library_or_section_is_suggested(override, suggestion, tmp_path):
-    ((place, _, text),) = mistakes("", tmp_path, override, model=TrainConfig)
+    ((place, _, text),) = mistakes("env: {}", tmp_path, override, model=TrainConfig)
     assert place == override and suggestion in text
 
 
@@ -303,3 +306,11 @@ def test_config_of_another_command_names_that_command(name, model, command):
         load_config(CONFIGS / name, [], model)
     (complaint,) = caught.value.complaints
     assert f"{command} --config {CONFIGS / name}" in complaint.text
+
+
+def test_whole_numbers_of_any_form_are_counts(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("training: {num_train_steps: 1e6, num_envs: 1_0, lr: 1e0}\n")
+    training = load_config(path, ["training.rollout=1e2"], TrainConfig).training
+    assert (training.num_train_steps, training.num_envs, training.rollout) == (1_000_000, 10, 100)
+    assert training.lr == 1.0 and type(training.lr) is float

@@ -27,7 +27,7 @@ from league.settings.training import TrainConfig
 from league.training.clone import expert_target, load_positions, report_json, train_clone
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.occupants import HUMAN_DIALOGUES, expert_path, supervised_path
+from partners.network.occupants import HUMAN_DIALOGUES, expert_path
 from tests.command import train_command
 
 torch.set_num_threads(1)
@@ -99,9 +99,9 @@ def some_expert(path: Path, seed: int = 3) -> None:
 
 
 def test_it_is_read_from_the_users_cache(cache, monkeypatch):
-    assert supervised_path() == expert_path(kind="supervised") == cache / "dond-marl" / "supervised.json"
+    assert expert_path(kind="supervised") == cache / "dond-marl" / "supervised.json"
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert supervised_path() == Path.home() / ".cache" / "dond-marl" / "supervised.json"
+    assert expert_path(kind="supervised") == Path.home() / ".cache" / "dond-marl" / "supervised.json"
 
 
 def test_missing_supervised_expert(cache):
@@ -116,7 +116,7 @@ def test_missing_supervised_expert(cache):
 
 
 def test_supervised_expert_plays_and_hints(cache):
-    some_expert(supervised_path())
+    some_expert(expert_path(kind="supervised"))
     env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="expert(kind=supervised)")
     for seed in range(5):
         _, info = env.reset(seed=seed)
@@ -131,7 +131,7 @@ def test_supervised_expert_plays_and_hints(cache):
     hints = hinter.hint(turn_of(State(open_source("lewis").table.scenario(0)), prior=""))
     assert hints.available.all() and 0 < hints.confidence[0] <= 1
     assert seat_occupant("expert(kind=supervised)").traits == replace(seat_occupant("expert").traits)
-    by_path = seat_occupant(f"checkpoint(path='{supervised_path()}')")
+    by_path = seat_occupant({"kind": "checkpoint", "path": str(expert_path(kind="supervised"))})
     assert type(by_path) is type(seat_occupant("expert(kind=supervised)"))  # plays alike wherever it is read from
 
 
@@ -172,7 +172,7 @@ def test_without_the_data_it_says_how_to_get_it_and_makes_no_folder(tmp_path, ca
 
 
 def test_where_it_is_put_can_be_chosen(cache):
-    assert expert_target(load_config(CONFIG, [], TrainConfig)) == supervised_path()
+    assert expert_target(load_config(CONFIG, [], TrainConfig)) == expert_path(kind="supervised")
     assert expert_target(load_config(CONFIG, ["logging.expert=here/mine.json"], TrainConfig)) == Path("here/mine.json")
 
 
@@ -189,7 +189,7 @@ def test_the_command_teaches_an_expert_that_meets_its_bars(data_dir, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert str(supervised_path()) in done.stdout
+    assert str(expert_path(kind="supervised")) in done.stdout
     run = tmp_path / "runs" / "0001"
     report = json.loads((run / "report.json").read_text())
     assert report["more_than_majority"][1]["mean"] >= 0.15 and report["more_than_majority"][0]["mean"] >= 0.1

@@ -47,6 +47,7 @@ from league.display.game import act_sentence, ending_text, steps, talk_lines
 from league.display.session import STRANGER, Sitting, play_game
 from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger, LedgerError
+from league.ledger.run_directory import RunDirectory
 from league.standings.history import learning_curves
 from league.tasks.values import Member
 from league.web.after_game import result
@@ -596,6 +597,17 @@ def test_following_equals_reading_at_once(finished_league, league, tmp_path):
     with Ledger(finished_league / "ledger.sqlite") as ledger:
         assert list(followed.curves) == learning_curves(ledger, league.config.league.confidence)
         assert followed.rounds == ledger.next_round
+
+
+def test_stopped_league_is_shown_as_stopped(finished_league, tmp_path):
+    run = tmp_path / "run"
+    as_after(finished_league, 2, run)
+    with Follower(run) as follower:
+        with RunDirectory(run):
+            running = follower.latest()
+            assert running.is_running and "--resume" not in panel("summary", running)
+        stopped = follower.latest()
+        assert not stopped.is_running and f"dond league --resume {run}" in panel("summary", stopped)
 
 
 def test_page_ladder_equals_csv(finished_league, league):

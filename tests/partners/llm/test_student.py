@@ -28,7 +28,6 @@ from partners.llm.distill import (
     train_student,
 )
 from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.files import cache_folder
 from partners.llm.occupant import llm
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.prompt import Template, load_template
@@ -253,16 +252,6 @@ def test_unwritable_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DOND_MARL_CACHE", str(tmp_path / "file"))
     with pytest.raises(SetupError, match=r"\$DOND_MARL_CACHE"):
         own_model_folder(TINY, TEMPLATE)
-
-
-def test_cache_folder_follows_xdg(monkeypatch):
-    for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
-    assert cache_folder() == Path.home() / ".cache" / "dond-marl"
-    monkeypatch.setenv("XDG_CACHE_HOME", "/var/somewhere")
-    assert cache_folder() == Path("/var/somewhere/dond-marl")
 
 
 def test_auto_provider(monkeypatch):

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor
 
 from dond_marl.occupants import OccupantNameError, seat_occupant
+from league.ledger.run_names import expand_run_name
 from partners.network.checkpoint import (
     CheckpointError,
     Weights,
@@ -331,3 +333,20 @@ def test_irregular_or_large_files_are_refused(tmp_path):
     ):
         with pytest.raises(CheckpointError, match=why):
             load_checkpoint(path)
+
+
+def test_files_of_another_kind_are_not_called_damaged(saved, tmp_path):
+    with zipfile.ZipFile(tmp_path / "agent.zip", "w") as file:
+        file.writestr("data", "{}")
+    (tmp_path / "old.pt").write_bytes(pickle.dumps({}))
+    weights, archive = saved.with_suffix(".safetensors"), tmp_path / "agent.zip"
+    for path, kind in ((weights, "weights"), (archive, "zip"), (tmp_path / "old.pt", "pickle")):
+        with pytest.raises(CheckpointError, match=kind):
+            load_checkpoint(path)
+        with pytest.raises(OccupantNameError, match=kind):
+            seat_occupant(expand_run_name(str(path)))
+    for other, kind in ((saved, "json"), (archive, "zip")):
+        weights.write_bytes(other.read_bytes())
+        with pytest.raises(CheckpointError, match=kind) as caught:
+            load_checkpoint(saved)
+        assert "damaged" not in str(caught.value)
