@@ -1,4 +1,4 @@
-"""Files: the user's paths and folders, reading within a bound, JSON lines after a torn one, temporary files of kills."""
+"""Files: paths and folders of the user, bounded reading, JSON lines after a torn one, files of killed writes."""
 
 from __future__ import annotations
 
