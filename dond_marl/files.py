@@ -38,11 +38,8 @@ def user_folder(kind: Literal["cache", "config"]) -> Path:
     Raises :class:`~dond_marl.errors.InputError`.
     """
     own = "DOND_MARL_CACHE" if kind == "cache" else "DOND_MARL_HOME"
-    for place, inside in (
-        (os.environ.get(own), ""),
-        (os.environ.get(f"XDG_{kind.upper()}_HOME"), "dond-marl"),
-        ("~", f".{kind}/dond-marl"),
-    ):
+    shared = os.environ.get(f"XDG_{kind.upper()}_HOME")
+    for place, inside in ((os.environ.get(own), ""), (shared, "dond-marl"), ("~", f".{kind}/dond-marl")):
         with suppress(InputError):
             if (folder := user_path(place or "")).is_absolute():
                 return folder / inside

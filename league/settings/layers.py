@@ -1,8 +1,8 @@
 """Settings as layers of plain data: a YAML file, then ``--set a.b=c`` options, merged key by key.
 
 Each value keeps its place (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
-number; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and occur once; other tags are refused.
-``1e6`` and ``1_000_000`` are integers.
+number, but ``1e6`` and ``1_000`` are integers; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and
+occur once; other tags are refused.
 ``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole.
 
 ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` name the scenario source together; ``use_dataset: true`` is

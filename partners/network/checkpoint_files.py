@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,13 +16,6 @@ from partners.network.shape import Head, History, NetworkShape
 LARGEST_NOTE, LARGEST_TENSORS = 2**20, 2**30  # bytes: networks of this project have at most some MiB
 FORMAT = 1  # raised whenever an older reader would misread a checkpoint
 NETWORK_KEYS = ("format", "sha256", "layout", "network")  # keys of a note that its tensors confirm
-NOTE, WEIGHTS = "the .json of a checkpoint", "weights (.safetensors)"
-SIGNS = {  # how files of these kinds begin
-    NOTE: rb"\s*\{",
-    WEIGHTS: rb".{4}\0{4}\{",
-    "a zip archive (Stable-Baselines3, PyTorch)": b"PK",
-    "a pickle (PyTorch, joblib)": b"\x80",
-}
 NETWORK = "network."  # prefix of the network's tensor names
 
 
@@ -43,7 +35,7 @@ def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename}: no such checkpoint; name the .json of one that was saved") from None
     except (OSError, ValueError, RecursionError) as error:
-        problem = _other_kind(path, NOTE) or f"cannot be read ({error}); restore a copy or take another one"
+        problem = _other_kind(path, ".json") or f"cannot be read ({error}); restore a copy or take another one"
         raise CheckpointError(f"{path}: {problem}") from None
     version = about.get("format", "(none)") if isinstance(about, dict) else about
     if type(version) is not int or version != FORMAT:  # true and 1.0 are equal to 1
@@ -88,16 +80,18 @@ def _content(path: Path, sha256: object) -> bytes:
     tensors = tensors_path(path)
     if not tensors.exists():
         raise CheckpointError(f"{tensors}: missing next to {path.name}; restore a copy or take another checkpoint")
-    problem = _other_kind(tensors, WEIGHTS) or f"damaged: its SHA-256 differs from the one in {path.name}"
+    problem = _other_kind(tensors, ".safetensors") or f"damaged: its SHA-256 differs from the one in {path.name}"
     raise CheckpointError(f"{tensors}: {problem}; restore a copy")
 
 
 def _other_kind(path: Path, needed: str) -> str:
-    """The kind of the file ``path`` in words, if it is another one than ``needed``; otherwise empty."""
+    """The kind of file that ``path`` is by its first bytes, if not the ``needed`` one; otherwise empty."""
+    signs = {b"{": ".json", b"PK": "zip archive (Stable-Baselines3, PyTorch)", b"\x80": "pickle (PyTorch)"}
     with suppress(OSError), open_regular(path) as file:
         start = file.read(9)
-        kind = next((kind for kind, sign in SIGNS.items() if re.match(sign, start, re.DOTALL)), needed)
-        return f"{kind}, not {needed}" * (kind != needed)
+        found = ".safetensors" if start[4:] == b"\0\0\0\0{" else needed
+        found = next((kind for sign, kind in signs.items() if start.startswith(sign)), found)
+        return f"a {found}, not the {needed} of a checkpoint" * (found != needed)
     return ""
 
 

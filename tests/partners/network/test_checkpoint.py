@@ -340,7 +340,7 @@ def test_files_of_another_kind_are_not_called_damaged(saved, tmp_path):
         file.writestr("data", "{}")
     (tmp_path / "old.pt").write_bytes(pickle.dumps({}))
     weights, archive = saved.with_suffix(".safetensors"), tmp_path / "agent.zip"
-    for path, kind in ((weights, "weights"), (archive, "zip"), (tmp_path / "old.pt", "pickle")):
+    for path, kind in ((weights, "safetensors"), (archive, "zip"), (tmp_path / "old.pt", "pickle")):
         with pytest.raises(CheckpointError, match=kind):
             load_checkpoint(path)
         with pytest.raises(OccupantNameError, match=kind):
