@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -298,8 +299,8 @@ def train(
 
     Without a ``config`` the run's own settings are used. With ``closing``, which receives the progress, a complete
     training is also scored on held-out scenarios (:attr:`Training.closing`), and its trackers get the score.
-    ``KeyboardInterrupt``, and the failure of a partner, a hint provider or a judge, is raised after the latest whole
-    update is saved. Raises :class:`RunError` or :class:`CheckpointError`.
+    ``KeyboardInterrupt``, and the failure of a partner, a hint provider, a judge, a reward or an update, is raised
+    after the latest whole update, which is finite, is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
     with directory:
         training = _resume_or_begin(config, directory.path, watcher)
@@ -308,6 +309,8 @@ def train(
         made, settings = training.learner.decisions, training.config.model_dump(mode="json")
         with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
+            with TemporaryFile(dir=directory.path) as file:  # a full disk is noticed before the practice
+                file.write(bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
             try:
                 while going and not training.is_complete:
                     row = training.step()
@@ -323,9 +326,11 @@ def train(
                     if due or training.is_complete or not going:
                         state.save(folder)
                         saved_at = state.decisions
-            except (KeyboardInterrupt, RunFailure):  # the update in progress is lost
+            except (KeyboardInterrupt, RunFailure) as error:  # the update in progress is lost
                 if state.decisions > saved_at:
                     state.save(folder)
+                if isinstance(error, RunFailure) and state.decisions:
+                    watcher.warn(f"saved as it was after {state.decisions:,} decisions; --resume goes on from there")
                 raise
             if closing is not None and training.is_complete:
                 training.closing = _closing_score(training, closing)

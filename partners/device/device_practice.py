@@ -6,13 +6,13 @@ turns of opponents that play there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dond_marl.errors import blame
 from dond_marl.rollout import OccupantError
 from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN, points_of_ten
@@ -22,7 +22,7 @@ from partners.device.policy import DeviceLearner
 from partners.device.table import DeviceGames, DeviceTable
 from partners.learning.experience import Experience, join_experience
 from partners.learning.practice import BlockDraws, Opponent, Practice, Score, refuse_unreached
-from partners.learning.rewards import Own, for_seat
+from partners.learning.rewards import Own, pay
 from partners.mixture import in_seat, privileged_targets, reads_labels
 from partners.network.network import PolicyNetwork
 
@@ -41,7 +41,9 @@ class DevicePractice:
         """``partner`` prepared for the device, cached. Raises :class:`dond_marl.rollout.OccupantError`."""
         if id(partner) not in self._opponents:
             revealed = self.plan.reveal_partner_utilities
-            with _blame_seat(lambda: 1):  # the seat that it would have first
+            with blame(
+                lambda error: OccupantError(1, error), torch.OutOfMemoryError
+            ):  # the seat that it would have first
                 self._opponents[id(partner)] = DeviceOpponent(partner, self._deck, self.plan.rules, revealed=revealed)
         return self._opponents[id(partner)]
 
@@ -113,7 +115,7 @@ class DevicePractice:
             prior=plan.source.prior,
             reveal_partner_utilities=plan.reveal_partner_utilities,
         )
-        with _blame_seat(lambda: table.seat):
+        with blame(lambda error: OccupantError(table.seat, error), torch.OutOfMemoryError):
             other: SeatedOpponent = opponent.in_seat(dealt, noise, 1 - seat)
             while table.open:
                 turns = table.turns()
@@ -131,7 +133,7 @@ class DevicePractice:
         scenarios = dealt.on_host()
         on_host = games.games(scenarios)
         earned_by_both = points_of_ten(on_host.scores, scenarios.pool_values)
-        rewards = for_seat(self.plan.reward, seat)(on_host, earned_by_both, scenarios)
+        rewards = pay(self.plan.reward, seat, on_host, earned_by_both)
         return torch.from_numpy(np.ascontiguousarray(rewards[:, seat])).to(self.device)
 
     def _privileged_targets(
@@ -155,17 +157,6 @@ class DevicePractice:
 def points(scores: Tensor, wholes: Tensor) -> Tensor:
     """:func:`dond_marl.statistics.points_of_ten` on a device, ``[2, N]`` float64."""
     return scores * (TEN / wholes.clamp(min=1).double())
-
-
-@contextmanager
-def _blame_seat(seat: Callable[[], int]) -> Iterator[None]:
-    """A context whose exceptions become :class:`dond_marl.rollout.OccupantError` of the occupant in ``seat()``."""
-    try:
-        yield
-    except (MemoryError, torch.OutOfMemoryError, KeyboardInterrupt):
-        raise  # caused by the machine or the user, not by the occupant
-    except BaseException as error:  # an occupant may raise anything
-        raise OccupantError(seat(), error) from error
 
 
 class _DeviceTotals:
