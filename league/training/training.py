@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -21,6 +20,7 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.records.files import write_durably
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
@@ -309,8 +309,9 @@ def train(
         made, settings = training.learner.decisions, training.config.model_dump(mode="json")
         with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
-            with TemporaryFile(dir=directory.path) as file:  # a full disk is noticed before the practice
-                file.write(bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
+            room = directory.path / ".room"  # a full disk is noticed before the practice
+            write_durably(room, bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
+            room.unlink()
             try:
                 while going and not training.is_complete:
                     row = training.step()
