@@ -8,8 +8,8 @@
     │                CheckpointError), an optional library that is not installed (MissingLibrary),
     │                a file of another person that is not trusted (UntrustedError)
     └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
-                     JudgeError, BackendError, FetchError), of a run folder that is damaged or in use (RunError,
-                     LedgerError, BlobError), or a call out of order (OrderError)
+                     JudgeError, RewardFailure, BackendError, FetchError), of a run folder that is damaged or in use
+                     (RunError, LedgerError, BlobError), or a call out of order (OrderError)
 
 The one exception is :class:`dond_marl.game.IllegalAct`, a ``ValueError``, because the rules import the standard library
 only. A message says what was given, what is allowed and what to do.
