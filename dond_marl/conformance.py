@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import DECISIONS
+from dond_marl.errors import blame
 from dond_marl.game import MAX_COUNT, Act, Rules, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, observe_turns
@@ -179,10 +180,10 @@ def _check_pure(partner: Partner, position: CheckedPosition, decisions: Decision
 def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     """The partner's answer, checked: well-formed, legal, and without writing into ``turns``."""
     before = _bytes(turns)
-    try:
+    with blame(
+        lambda error: AssertionError(f"{partner_name(partner)} raised {type(error).__name__} ({where}): {error}")
+    ):
         decisions = partner.act(turns)
-    except Exception as error:
-        raise AssertionError(f"{partner_name(partner)} raised {type(error).__name__} ({where}): {error}") from error
     _expect(
         isinstance(decisions, Decisions), partner, where, f"must return {DECISIONS}; got {type(decisions).__name__}"
     )

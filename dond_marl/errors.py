@@ -8,8 +8,8 @@
     │                CheckpointError), an optional library that is not installed (MissingLibrary),
     │                a file of another person that is not trusted (UntrustedError)
     └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
-                     JudgeError, BackendError, FetchError), of a run folder that is damaged or in use (RunError,
-                     LedgerError, BlobError), or a call out of order (OrderError)
+                     JudgeError, RewardFailure, BackendError, FetchError), of a run folder that is damaged or in use
+                     (RunError, LedgerError, BlobError), or a call out of order (OrderError)
 
 The one exception is :class:`dond_marl.game.IllegalAct`, a ``ValueError``, because the rules import the standard library
 only. A message says what was given, what is allowed and what to do.
@@ -21,7 +21,11 @@ import os
 import re
 import reprlib
 import shlex
+import signal
 import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -115,6 +119,32 @@ class NotComputable(InputError, ValueError):
 
 class RunFailure(DondError, RuntimeError):
     """A failure at run time that is no mistake in the caller's input."""
+
+
+@contextmanager
+def blame(failure: Callable[[BaseException], BaseException], *passing: type[BaseException]) -> Iterator[None]:
+    """A context for code of users, which may raise anything: ``failure(error)`` is raised in place of its errors.
+
+    A stop (:func:`is_stop`), ``MemoryError`` and errors of the classes ``passing`` are raised as they are.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if is_stop(error) or isinstance(error, (MemoryError, *passing)):
+            raise
+        raise failure(error) from error
+
+
+def is_stop(error: BaseException | None) -> bool:
+    """Whether a ``KeyboardInterrupt`` is the user's: its traceback leads through the handler of the signal.
+
+    Python's own handler leaves no trace: under it every ``KeyboardInterrupt`` counts as the user's.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if not isinstance(error, KeyboardInterrupt) or handler is signal.SIG_IGN:
+        return False
+    code = getattr(handler, "__code__", None)
+    return code is None or any(frame.f_code is code for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 class _Brief(reprlib.Repr):

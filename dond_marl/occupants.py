@@ -62,7 +62,7 @@ def catalogue() -> dict[str, Factory]:
             continue
         try:
             loaded = entry.load()
-        except Exception as error:  # noqa: BLE001  # one broken third-party package must not break the others
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # one broken third-party package must not break the others
             reason = f"{entry.value} does not load: {error_line(error)}"
             loaded = _raising(OccupantNameError(f"{quote(entry.name)} cannot be used: {reason}"))
         new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
@@ -102,7 +102,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
         partner = factory(**parameters)
     except (OccupantNameError, MissingLibrary, UntrustedError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and (
             missing := missing_library(error, f"the occupant {quote(kind)}")
         ):
@@ -264,7 +264,7 @@ def _run_file(path: str, code: bytes) -> dict[str, Any]:
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     try:
         exec(compile(code, path, "exec"), vars(module))  # noqa: S102  # the user named this file
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[module.__name__]
         if isinstance(error, ModuleNotFoundError) and (missing := missing_library(error, path)):
             raise missing from error

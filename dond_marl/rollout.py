@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dond_marl.batch import GameBatch, Games, OnIllegal
-from dond_marl.errors import RunFailure, error_line
+from dond_marl.errors import RunFailure, blame, error_line
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.scenarios.sources import Scenarios, join
@@ -113,18 +113,14 @@ def _play(
     noise: Noise,
     hints: tuple[HintSource | None, HintSource | None],
 ) -> Games:
-    while table.open:
-        occupant = occupants[table.seat]
-        source = hints[table.seat]
-        try:
+    with blame(lambda error: OccupantError(table.seat, error)):
+        while table.open:
+            occupant = occupants[table.seat]
+            source = hints[table.seat]
             turns = observe_turns(table, noise, deterministic=occupant.traits.deterministic)
             if source is not None:
                 turns = turns._replace(hint_features=_hint_features(source, turns, table, noise))
             table.step(occupant.act(turns))
-        except (MemoryError, KeyboardInterrupt):
-            raise  # not a failure of the occupant
-        except BaseException as error:  # whatever an occupant may raise
-            raise OccupantError(table.seat, error) from error
     return table.games()
 
 

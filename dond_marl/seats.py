@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import quote
 from dond_marl.game import Act, Rules
 from dond_marl.randomness import NOISE_WIDTH
 
@@ -250,14 +251,20 @@ class HintSource(Protocol):
 
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
-    """Decisions from ``act_type[B]`` and ``oA[B, 3]``, with confidence 1 and cause ``FREE``."""
+    """Decisions from ``act_type[B]`` and ``oA[B, 3]``, with confidence 1, cause ``FREE``. Raises as :func:`as_int8`."""
     size = len(act_type)
     return Decisions(
-        np.asarray(act_type).astype(np.int8, copy=False),
-        np.asarray(oA).astype(np.int8, copy=False),
-        constant(1.0, np.float32, size),
-        constant(Cause.FREE, np.int8, size),
+        as_int8(act_type), as_int8(oA), constant(1.0, np.float32, size), constant(Cause.FREE, np.int8, size)
     )
+
+
+def as_int8(values: NDArray[np.generic]) -> Int8s:
+    """``values`` as int8. Raises ``ValueError`` for numbers that it cannot hold, of which NumPy would make others."""
+    given = np.asarray(values)
+    narrow = given.astype(np.int8, copy=False)
+    if narrow is not given and not np.array_equal(narrow, given):
+        raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(given)}")
+    return narrow
 
 
 def are_offers(act: NDArray[np.integer]) -> Bools:

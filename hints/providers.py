@@ -93,7 +93,7 @@ class ExpertHinter:
             decisions = self._partner.act(turns)
         except HinterError:
             raise
-        except Exception as error:  # noqa: BLE001  # a failing partner must not stop the hinted seat
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a failing partner must not stop the hinted seat
             warnings.warn(
                 f"{type(self._partner).__name__} failed to give hints: {type(error).__name__}: {error}; "
                 "the hints are unavailable and counted as 'unreachable'",

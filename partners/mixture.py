@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns, as_int8
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which may use the others
@@ -119,7 +119,8 @@ class Mixture:
                 decisions = players[0].act(own)
             else:
                 decisions = cast(JointPlayer, players[0]).act_jointly(players, sizes, own)
-            act[rows], oA[rows], confidence[rows], cause[rows] = decisions[:4]
+            act[rows], oA[rows], cause[rows] = map(as_int8, (decisions.act_type, decisions.oA, decisions.cause))
+            confidence[rows] = decisions.confidence
             if decisions.messages is not None:
                 messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
                 messages[rows] = decisions.messages

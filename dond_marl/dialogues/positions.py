@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import is_trainable, pack
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, turns_after
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, as_int8, turns_after
 from dond_marl.statistics import scenario_groups
 
 PRIOR = "lewis"  # the scenarios of the talks are of that space
@@ -121,7 +121,8 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
     act, oA = np.zeros(positions.size, dtype=np.int8), np.zeros((positions.size, 3), dtype=np.int8)
     for places, turns in positions.turns():
         decisions = partner.act(turns)
-        act[places], oA[places] = decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
+        offers = decisions.act_type <= Act.INSIST
+        act[places], oA[places] = as_int8(decisions.act_type), as_int8(decisions.oA * offers[:, None])
     return act, oA
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.spaces import action_mask_arrays, read_action_arrays
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act
 from dond_marl.seats import Bools, Cause, Decisions, Floats, Traits, Turns, constant, is_legal
 
@@ -32,7 +33,7 @@ class PolicyPartner:
     training environment, by default games of up to 4 items of a type and 10 turns. ``name``: that of its row in tables.
     An illegal action is replaced by END with cause ``ILLEGAL``: in the view it would have forfeited.
 
-    Raises ``ValueError`` for games that do not fit the layout, and for actions outside the action space.
+    Raises ``ValueError`` for no function, games that do not fit the layout, and actions outside the action space.
     """
 
     policy: Policy
@@ -43,7 +44,7 @@ class PolicyPartner:
 
     def __post_init__(self) -> None:
         if not callable(self.policy):
-            raise ValueError(f"policy must be callable, policy(observations, masks); got {self.policy!r}")
+            raise InputError(f"policy must be a function of (observations, masks); got {quote(self.policy)}")
 
     def act(self, turns: Turns) -> Decisions:
         self._check_room(turns)

@@ -30,7 +30,7 @@ from dond_marl.envs.spaces import (
     read_seed,
 )
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
-from dond_marl.errors import InputError, error_line, quote
+from dond_marl.errors import InputError, blame, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
@@ -259,15 +259,14 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if not table.open:
             return live, live
         rows = cohort.rows[live]
-        try:
+        where = f"the partner in {SEATS[1 - cohort.seat]}"
+        with blame(lambda error: PartnerError(f"{where} failed: {error_line(error)}")):
             turns = observe_turns(table, cohort.noise, deterministic=self.partner.traits.deterministic)
             decisions = self.partner.act(turns)
             table.step(decisions)
-        except Exception as error:  # any failure of the partner
-            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} failed: {error_line(error)}") from error
         columns = _find_removed(live, table.live)
         if len(columns) and (table.outcomes(columns)[0] == Ending.ILLEGAL).any():
-            raise PartnerError(f"the partner in {SEATS[1 - cohort.seat]} answered an illegal act")
+            raise PartnerError(f"{where} answered an illegal act")
         act = np.asarray(decisions.act_type)
         seen["last_partner_act"][rows] = act
         seen["turns_remaining"][rows] -= 1

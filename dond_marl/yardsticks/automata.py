@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.game import Rules
 from dond_marl.randomness import GOLDEN, mix_bits
-from dond_marl.seats import Int8s, Partner, Turns, constant, partner_name, turns_after
+from dond_marl.seats import Int8s, Partner, Turns, as_int8, constant, partner_name, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Index, Splits, Views, act_numbers, splits_of
 
@@ -183,7 +183,7 @@ class Automaton:
             every = len(rows) == size
             turns = self._turns(*(policy, acts, offers) if every else (policy[rows], acts[:, rows], offers[..., rows]))
             reply = self.personas[number].partner.act(turns)
-            act[rows], oA[rows] = reply.act_type, reply.oA
+            act[rows], oA[rows] = as_int8(reply.act_type), as_int8(reply.oA)
         return act_numbers(self.views.counts[0], act, oA, self.width).astype(np.int16)
 
     def _by_persona(self, policy: Index) -> list[tuple[int, Index]]:

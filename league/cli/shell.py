@@ -16,6 +16,7 @@ import shlex
 import shutil
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ from dond_marl.errors import (
     Notice,
     RunFailure,
     UntrustedError,
+    is_stop,
     missing_library,
     printable_text,
     quote,
@@ -296,9 +298,8 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
             sys.stdout.flush()
             if not STOPS.is_requested:
                 return int(code or 0)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  # a bug is raised again
-            stopped = isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
-            if not STOPS.is_requested and not stopped:
+        except BaseException as error:  # noqa: BLE001  # a bug is raised again
+            if not STOPS.is_requested and not is_stop(error) and not is_stop(error.__cause__):
                 return _failure(error)
         message = STOPS.take_message()
         return _print_error(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
@@ -378,6 +379,9 @@ def _failure(error: BaseException) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         advice = "; make room on the disk, then try again" if error.errno in FULL else ""
         return _print_error(f"{where}{error.strerror}{advice}", RUN_ERROR)
+    if isinstance(error, SystemExit | KeyboardInterrupt):  # raised by code of users: no command ends itself so
+        file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
+        return _print_error(f"stopped by {type(error).__name__} in {file}, line {line}", RUN_ERROR)
     if isinstance(error, RunFailure | OSError):
         return _print_error(str(error), RUN_ERROR)
     if isinstance(error, click.Abort) and error.__cause__:

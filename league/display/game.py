@@ -75,7 +75,7 @@ class Terminal:
             if isinstance(reading, ReadAct | AmbiguousLine):
                 choices = (reading.action,) if isinstance(reading, ReadAct) else reading.actions
                 command = isinstance(reading, ReadAct) and reading.sure
-                worthless = choices[0].act_type is Act.AGREE and warning(choices[0], view)
+                worthless = choices[0].act_type not in (Act.DISAGREE, Act.END) and warning(choices[0], view)
                 answer = choices[0] if command and not worthless else self._choose(reading, choices, view)
                 if isinstance(answer, Action):
                     self.words.append(None if command else line.strip())
@@ -215,6 +215,8 @@ def warning(action: Action, view: View) -> str:
         return _risk_of_claiming(action, view) if view.state.claiming else ""
     if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
         return "Their offer is worth nothing to you."
+    if act.is_offer and not worth(view.values, action.oA):
+        return "This leaves nothing of worth to you."
     if act is Act.DISAGREE and rules.disagree == "ends":
         return "This ends the game: no deal, nothing for both."
     if act is Act.END:

@@ -298,7 +298,7 @@ def predicate_of(name: str) -> Predicate:
         raise
     except OccupantNameError as error:
         raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
-    except Exception as error:  # user code may raise anything
+    except (Exception, SystemExit) as error:  # user code may raise anything
         raise PredicateError(f"the predicate {kind} cannot be made: {error_line(error)}") from error
     if not callable(predicate):
         raise PredicateError(f"the predicate {kind} must make a function of StageHistory; it made {quote(predicate)}")

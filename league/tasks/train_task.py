@@ -9,12 +9,11 @@ from contextlib import nullcontext
 import torch
 
 from dond_marl.batch import check_decisions
-from dond_marl.errors import RunFailure, error_line
+from dond_marl.errors import RunFailure, blame, error_line
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.seats import Decisions, Partner, Turns
-from hints.providers import HinterError
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
@@ -25,10 +24,10 @@ from league.tasks.hinters import league_hint_schedule
 from league.tasks.provenance import league_ancestries
 from league.tasks.seating import SEATING
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask
-from partners.judges.judge import JudgeError
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, OpponentUnreached, in_practice, train_until
+from partners.learning.practice import Opponent, in_practice, train_until
+from partners.learning.rewards import RewardFailure
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import network_note, pack
 from partners.network.network import PolicyNetwork, copy_of
@@ -143,7 +142,9 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
             raise error.__cause__ from None
         check_last_answers(mixture)
         return task.unfinished_result(error_line(error.__cause__))
-    except (JudgeError, HinterError, OpponentUnreached) as error:  # a judge or a hint provider failed
+    except RewardFailure as error:  # it would fail in every round
+        raise RewardFailure(f"{task}: {error}") from error
+    except RunFailure as error:  # of a judge, a hint provider, the opponent's server, or not finite weights
         return task.unfinished_result(error_line(error))
     tensors, counts = learner.state()
     note = {**network_note(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
@@ -217,12 +218,8 @@ class PracticeOpponent(Within):
         self._last: tuple[Turns, Decisions] | None = None
 
     def act(self, turns: Turns) -> Decisions:
-        try:
+        with blame(lambda error: MemberFault(self._member, error_line(error))):
             decisions = self._partner.act(turns)
-        except (MemoryError, KeyboardInterrupt):
-            raise  # not a failure of the member
-        except BaseException as error:  # whatever a member may raise
-            raise MemberFault(self._member, error_line(error)) from error
         self._last = turns, decisions
         return decisions
 

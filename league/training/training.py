@@ -20,6 +20,7 @@ import torch
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.records.files import write_durably
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
@@ -294,8 +295,8 @@ def train(
 
     Without a ``config`` the run's own settings are used. With ``closing``, which receives the progress, a complete
     training is also scored on held-out scenarios (:attr:`Training.closing`), and its trackers get the score.
-    ``KeyboardInterrupt``, and the failure of a partner, a hint provider or a judge, is raised after the latest whole
-    update is saved. Raises :class:`RunError` or :class:`CheckpointError`.
+    ``KeyboardInterrupt``, and the failure of a partner, a hint provider, a judge, a reward or an update, is raised
+    after the latest whole update, which is finite, is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
     with directory:
         training = _resume_or_begin(config, directory.path, watcher)
@@ -304,6 +305,9 @@ def train(
         made, settings = training.learner.decisions, training.config.model_dump(mode="json")
         with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
+            room = directory.path / ".room"  # a full disk is noticed before the practice
+            write_durably(room, bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
+            room.unlink()
             try:
                 while going and not training.is_complete:
                     row = training.step()
@@ -319,9 +323,11 @@ def train(
                     if due or training.is_complete or not going:
                         state.save(folder)
                         saved_at = state.decisions
-            except (KeyboardInterrupt, RunFailure):  # the update in progress is lost
+            except (KeyboardInterrupt, RunFailure) as error:  # the update in progress is lost
                 if state.decisions > saved_at:
                     state.save(folder)
+                if isinstance(error, RunFailure) and state.decisions:
+                    watcher.warn(f"saved as it was after {state.decisions:,} decisions; --resume goes on from there")
                 raise
             if closing is not None and training.is_complete:
                 training.closing = _closing_score(training, closing)

@@ -56,7 +56,7 @@ def analysis_panel(
     """The analysis of one seat; slow. ``possessive``: the possessive of the player, such as ``your``."""
     try:
         found = analyse_acts(record, seat, partner, expert)
-    except Exception as error:  # noqa: BLE001  # partners of other packages may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # partners of other packages may raise anything
         return render("play", "analysis", f"These acts cannot be analysed: {type(error).__name__}.", (), "")
     return render_analysis(found, possessive)
 

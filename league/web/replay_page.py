@@ -234,5 +234,5 @@ def result_or_reason(work: Callable[[], T]) -> T | str:
         return work()
     except CHOICE_ERRORS as error:
         return one_sentence(error).removesuffix(".")
-    except Exception as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return error_line(error)

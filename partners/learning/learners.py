@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN
@@ -81,7 +82,7 @@ class Learner:
         self.optimizer = Adam(self._parameters(), settings.lr, ADAM_EPSILON)
 
     def update(self, experience: Experience) -> dict[str, float]:
-        """Improve the network once; returns metrics, means over the decisions."""
+        """Improve the network once; returns metrics, means over decisions. Raises ``RunFailure`` if it diverges."""
         if not experience.size:
             return {}
         experience = experience.on_device(self.network.device)
@@ -95,6 +96,9 @@ class Learner:
             move_toward(self.reference, self.network, self.settings.magnet)
         if self.average is not None:
             metrics["average_loss"] = self.average.learn(experience, self.updates, self.decisions)
+        trained = [*self._parameters(), *(() if self.average is None else self.average.network.parameters())]
+        if not all(bool(value.isfinite().all()) for value in trained):
+            raise RunFailure(f"weights are not finite after update {self.updates + 1}: lower lr={self.settings.lr:g}")
         self.updates += 1
         self.decisions += experience.size
         return metrics

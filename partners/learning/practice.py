@@ -21,7 +21,7 @@ from dond_marl.splits import action_count
 from dond_marl.statistics import TEN, points_of_ten
 from partners.learning.exact_targets import VALUES, ExactTargets
 from partners.learning.experience import Experience, LearningSeat, TargetFunction, join_experience
-from partners.learning.rewards import Own, Reward, for_seat
+from partners.learning.rewards import Own, Reward, pay
 from partners.mixture import SaysPropose, in_seat, privileged_targets, reads_labels
 from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
@@ -182,7 +182,7 @@ def practice(
                 break  # the rest of the batch was not needed
             games = played.games
             earned = points_of_ten(games.scores, games.scenarios.pool_values)
-            rewards = for_seat(plan.reward, played.seat)(games, earned, games.scenarios)
+            rewards = pay(plan.reward, played.seat, games, earned)
             part = played.learner.experience(
                 games,
                 rewards / TEN,

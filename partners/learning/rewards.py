@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError, UntrustedError, error_line
+from dond_marl.errors import DondError, InputError, RunFailure, UntrustedError, blame, error_line, quote
 from dond_marl.occupants import (
     DIGEST,
     OccupantNameError,
@@ -37,6 +37,7 @@ from partners.parameters import check_number
 
 Points = NDArray[np.float64]
 OWN = "own"
+MOST_PAY = 1e6  # points of ten; far less than what overflows a network's numbers
 _LONGEST = 1_000  # characters of a spec
 
 
@@ -44,12 +45,16 @@ class RewardError(InputError):
     """An unknown reward or parameter; the message says what was given and what is allowed."""
 
 
+class RewardFailure(RunFailure):
+    """A reward raised an error, or returned no finite numbers ``[N, 2]``. Nothing is learned from such games."""
+
+
 @runtime_checkable
 class Reward(Protocol):
     """A function from finished games to the reward of each seat."""
 
     def __call__(self, games: Games, earned: Points, scenarios: Scenarios, /) -> Points:
-        """Rewards ``[N, 2]``, finite, from ``earned[N, 2]``, the points of ten of both seats, in 0..10."""
+        """Rewards ``[N, 2]``, finite, from read-only ``earned[N, 2]``, the points of ten of both seats, in 0..10."""
         ...
 
 
@@ -65,6 +70,27 @@ class RewardPerSeat(Protocol):
 def for_seat(reward: Reward, seat: int) -> Reward:
     """``reward`` for one seat only, without the costs of the other."""
     return reward.for_seat(seat) if isinstance(reward, RewardPerSeat) else reward
+
+
+def pay(reward: Reward, seat: int, games: Games, earned: Points) -> Points:
+    """The rewards of ``games``, ``[N, 2]``, valid in the column of ``seat``; ``earned`` as in :class:`Reward`.
+
+    Raises :class:`RewardFailure` for an error of the reward and for other numbers; what judges raise is passed on.
+    """
+    name = getattr(reward, "__qualname__", type(reward).__qualname__)
+    shown, own = games.rows(slice(None)), earned.view()
+    for array in (own, *shown, *shown.scenarios):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    with blame(lambda error: RewardFailure(f"the reward {name} failed: {error_line(error)}"), DondError):
+        answer = np.asarray(for_seat(reward, seat)(shown, own, shown.scenarios))
+        answer = answer.astype(np.float64, casting="same_kind")  # texts and complex numbers are refused
+    if answer.shape != earned.shape or not (np.abs(answer[:, seat]) <= MOST_PAY).all():  # false for NaN
+        raise RewardFailure(
+            f"the reward {name} must return {earned.shape} numbers of {-MOST_PAY:,.0f}..{MOST_PAY:,.0f}, points of "
+            f"ten; got {answer.shape}: {quote(answer)}"
+        )
+    return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +189,16 @@ def _make_reward(name: str) -> Reward:
     factory = check_factory("reward", REWARDS, kind, parameters)
     if names_file(kind):
         parameters.pop(DIGEST, None)
-    try:
+
+    def failure(error: BaseException) -> RewardError:
+        reason = error if isinstance(error, ValueError) else error_line(error)
+        return RewardError(f"the reward {kind} cannot be made: {reason}")
+
+    with blame(failure, UntrustedError, RunFailure):
         reward = factory(**parameters)
-        if not callable(reward):
-            raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")
-        return cast("Reward", reward)
-    except UntrustedError:
-        raise
-    except ValueError as error:
-        raise RewardError(f"the reward {kind} cannot be made: {error}") from None
-    except Exception as error:
-        if not names_file(kind):
-            raise
-        raise RewardError(f"the reward {kind} cannot be made: {error_line(error)}") from error
+    if not callable(reward):
+        raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")
+    return cast("Reward", reward)
 
 
 def reward_name(spec: str) -> str:

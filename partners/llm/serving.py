@@ -179,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
             kind = "text/event-stream" if body.startswith(b"data:") else kind
         except InputError as error:
             status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
-        except Exception as error:  # noqa: BLE001  # the occupant's
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the occupant's
             status, body = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
         self._send(status, body, kind)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -164,6 +166,41 @@ def test_error_line_is_printable(error, told):
 class Exits(Recorder):
     def act(self, turns):
         raise SystemExit(0)
+
+
+class Interrupts(Recorder):
+    def act(self, turns):
+        raise KeyboardInterrupt
+
+
+class Interrupted(Recorder):
+    def act(self, turns):
+        signal.raise_signal(signal.SIGINT)
+
+
+def stop(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_of_its_own_is_the_occupants_fault():
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        with pytest.raises(OccupantError):
+            rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
+        with pytest.raises(KeyboardInterrupt):
+            rollout((Interrupted(deterministic=True), Bare()), SCENARIOS, seed=0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):  # Python's own handler cannot be told from the occupant
+        rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
+
+
+@pytest.mark.parametrize("value", [256, -129, 0.5, float("nan")])
+def test_decisions_that_int8_cannot_hold_are_refused(value):
+    with pytest.raises(ValueError, match="-128"), np.errstate(invalid="ignore"):
+        decide(np.zeros(2), np.full((2, 3), value))
+    with pytest.raises(ValueError, match="-128"), np.errstate(invalid="ignore"):
+        decide(np.full(2, value), np.zeros((2, 3)))
 
 
 class Bare:

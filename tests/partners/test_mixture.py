@@ -13,7 +13,7 @@ from dond_marl.conformance import check_in_another_process, check_partner, posit
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
-from dond_marl.rollout import rollout
+from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
 from partners.best_response import BestResponse
@@ -46,6 +46,22 @@ class Signs:
 
     def act(self, turns: Turns) -> Decisions:
         return decide(np.zeros(turns.size), np.tile(np.int8([self.sign, 0, 0]), (turns.size, 1)))
+
+
+@dataclass(frozen=True)
+class Wide:
+    """Answers numbers that int8 would wrap to 0."""
+
+    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns: Turns) -> Decisions:
+        none = decide(np.zeros(turns.size), np.zeros((turns.size, 3)))
+        return none._replace(oA=np.full((turns.size, 3), 256))
+
+
+def test_numbers_of_a_member_are_not_wrapped():
+    with pytest.raises(OccupantError):
+        rollout((Mixture(of=[Wide(), "tough"]), seat_occupant("tough")), open_source("lewis").block(0, 0, 8), seed=0)
 
 
 @dataclass(frozen=True)

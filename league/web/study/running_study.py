@@ -173,7 +173,7 @@ class RunningStudy:
                 action = only_action(decisions)
                 rule = rule_against(state, action)
                 failure = None if rule is None else f"an illegal act: {rule}"
-            except Exception as error:  # noqa: BLE001  # an occupant may raise anything
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # an occupant may raise anything
                 failure = error_line(error)
             with self._lock:
                 if len(table.acts) != turn or table.end is not None:

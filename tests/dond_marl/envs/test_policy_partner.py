@@ -12,6 +12,7 @@ from dond_marl.conformance import check_partner
 from dond_marl.envs.features import BaseLayout
 from dond_marl.envs.policy_partner import PolicyPartner, view_masks
 from dond_marl.envs.views import view
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, rollout
@@ -32,6 +33,11 @@ def greedy(_seen, masks):
 def first_legal(_seen, masks):
     """The last legal offer that keeps the most by number, as a numbered act."""
     return 124 - masks[:, 124::-1].argmax(axis=1)
+
+
+def test_a_policy_is_a_function():
+    with pytest.raises(InputError):
+        PolicyPartner(3)
 
 
 def test_it_keeps_to_what_every_partner_must_keep_to():

@@ -198,7 +198,7 @@ def test_help_and_leaving_are_no_acts():
 
 
 def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, tmp_path, capsys):
-    assert sit(monkeypatch, tmp_path, "a", "p 9 9 9", "what?", "?", "p 0 0 0") == 0
+    assert sit(monkeypatch, tmp_path, "a", "p 9 9 9", "what?", "?", "p 0 0 0", "n", "p 0 0 0", "y") == 0
     seen = capsys.readouterr().out
     assert seen.count("not legal") == 2
     assert seen.count("insist on") == 2
@@ -242,7 +242,7 @@ def test_another_line_in_place_of_yes_or_no_is_taken_instead(monkeypatch, tmp_pa
 
 @pytest.mark.parametrize("last", ["q", None], ids=["quitting", "end of input"])
 def test_leaving_is_polite_and_keeps_what_is_finished(monkeypatch, tmp_path, capsys, last):
-    lines = ["p 0 0 0", *([last] if last else [])]
+    lines = ["p 0 0 0", "y", *([last] if last else [])]
     assert sit(monkeypatch, tmp_path, *lines, games=3) == 0
     assert capsys.readouterr().out.split()[-1] == "games.jsonl"
     assert len(recorded(tmp_path / "games.jsonl")) == 1
@@ -307,7 +307,7 @@ def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path
     monkeypatch.setitem(built_in.PARTNERS, "fails", Fails)
     catalogue.cache_clear()
     try:
-        assert sit(monkeypatch, tmp_path, "p 0 0 0", partner="fails") == 1
+        assert sit(monkeypatch, tmp_path, "p 1 1 1", partner="fails") == 1
     finally:
         catalogue.cache_clear()
     error = capsys.readouterr().err

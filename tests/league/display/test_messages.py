@@ -108,7 +108,7 @@ def test_terminal_message_prompt(monkeypatch):
 
 def test_play_command_records_messages(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\ntake everything\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\ny\ntake everything\n"))
     words = ["--partner", "announcer", "--seat", "0", "--seed", "3", "--messages", "--record", "g.jsonl"]
     assert dond("play", *words) == 0
     record = from_json((tmp_path / "g.jsonl").read_text().splitlines()[0])

@@ -238,7 +238,8 @@ def test_what_may_leave_the_person_with_nothing_is_warned_of():
     assert warning(AGREE, nothing) and warning(NO, OFFERED)
     assert "no deal" in warning(Action(Act.END), OFFERED)
     assert "a deal" in warning(Action(Act.END), fits) and "no deal" not in warning(Action(Act.END), fits)
-    assert warning(AGREE, OFFERED) == warning(NO, rejecting) == warning(keep(0, 0, 0), OFFERED) == ""
+    assert warning(keep(0, 0, 0), OFFERED) and warning(Action(Act.INSIST, (0, 0, 0)), OFFERED)
+    assert warning(AGREE, OFFERED) == warning(NO, rejecting) == warning(keep(*OFFERED.counts), OFFERED) == ""
 
 
 def test_a_no_only_turns_an_offer_down_where_that_is_the_rule_and_a_goodbye_still_ends_the_talk():

@@ -17,6 +17,7 @@ from tests.league.backends.test_league import kept
 
 MINE = """
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 import numpy as np
 from dond_marl.game import Act
@@ -54,6 +55,25 @@ class Lost:
 class Unready:
     def __init__(self):
         raise KeyError("a table that is not there")
+
+class Leaves:
+    traits = Traits(deterministic=True)
+    def __init__(self):
+        raise SystemExit(0)
+
+class Interrupts:
+    traits = Traits(deterministic=True)
+    def act(self, turns):
+        raise KeyboardInterrupt
+
+class Broken:
+    def __call__(self, games, earned, scenarios):
+        return earned * (float("nan") if Path("broken").exists() else 1)
+
+class Breaks:  # the reward, after the first round
+    def __call__(self, so_far):
+        Path("broken").touch()
+        return False
 
 class Vague:
     def __call__(self, so_far):
@@ -127,6 +147,27 @@ def test_a_mistake_is_said_in_a_sentence(here, spec, said):
     with pytest.raises(OccupantNameError, match=said):
         seat_occupant(spec)
     assert in_process("play", "--partner", spec).returncode == 2
+
+
+def test_code_that_ends_the_process_ends_in_a_sentence(here):
+    (here / "leaves.py").write_text("raise SystemExit(0)")
+    for name, code in (("my_file.py:Leaves", 2), ("leaves.py:Melting", 2), ("my_file.py:Interrupts", 1)):
+        done = in_process("evaluate", "--member", name, "--against", "heuristic", "--sample", 2, "--max-turns", 2)
+        assert done.returncode == code and name.partition(":")[0] in done.stderr
+
+
+def test_league_with_a_broken_reward_goes_on_from_its_committed_rounds(here):
+    words = ("--config", "league.yaml", "--quiet", "--set", "logging.output_dir=runs")
+    settings = LEAGUE.replace("FairBonus(weight=0.2)", "Broken").partition("stages:")[0]
+    stage = 'stages: [{name: first, ends_when: "my_file.py:Breaks"}, {name: last}]'
+    (here / "league.yaml").write_text(settings + stage)
+    done = in_process("league", *words)
+    assert done.returncode == 1 and "main" in done.stderr and "Broken" in done.stderr
+    with ReadLedger(here / "runs" / "0001" / "ledger.sqlite") as ledger:
+        assert ledger.next_round == 1
+    (here / "broken").unlink()
+    done = in_process("league", "--resume", "runs/0001", "--quiet")
+    assert done.returncode == 0, done.stderr
 
 
 def test_who_is_pinned_is_refused_once_the_file_has_changed(here):

@@ -12,6 +12,7 @@ from league.settings.learners import LearnerConfig
 from league.tasks.blobs import RESERVOIR_KEY, name_of
 from league.tasks.train_task import first_state, make_learner, opponent_mixture, practice_round
 from league.tasks.values import Entrant, Meeting, Place, TrainTask
+from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack
 from partners.network.network import copy_of
@@ -22,6 +23,27 @@ from tests.league.backends.backend_tasks import ENV, SEED, practice, told
 @pytest.fixture
 def task(tmp_path) -> TrainTask:
     return practice(Place(tmp_path), ["tough", "pushover"])
+
+
+REWARD = """
+class Lost:
+    def __call__(self, games, earned, scenarios):
+        return earned / 0
+"""
+
+
+def test_reward_without_numbers_stops_the_practice(task, tmp_path):
+    (tmp_path / "rewards.py").write_text(REWARD)
+    lost = task.learner.model_copy(update={"reward": reward_name(f"{tmp_path / 'rewards.py'}:Lost")})
+    with pytest.raises(RewardFailure, match=r"main.*Lost"), np.errstate(all="ignore"):
+        practice_round(dataclasses.replace(task, learner=lost), Place(tmp_path))
+
+
+def test_practice_that_diverges_leaves_the_learner_as_it_was(task, tmp_path):
+    steep = task.learner.model_copy(update={"lr": 1e38})
+    result = practice_round(dataclasses.replace(task, learner=steep), Place(tmp_path))
+    assert result.state == task.state and result.content is None and result.failed == "main"
+    assert "not finite" in result.cause
 
 
 def shares(crowd: Partner) -> list[float]:

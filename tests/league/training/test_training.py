@@ -22,6 +22,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
 from league.training.training import PAST_SELVES, Training, _exact_targets, begin, closing_hints, final_score, train
+from partners.learning.rewards import RewardFailure
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
 
@@ -138,6 +139,36 @@ def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_pat
         run_until(config, tmp_path / again)  # it is done: nothing to do
         assert sorted((tmp_path / again / "checkpoints").iterdir()) == before
     assert load_checkpoint(checkpoints(tmp_path / "whole")[-1])[1]["counters"]["updates"] == updates
+
+
+REWARD = """
+from pathlib import Path
+
+class Broken:
+    def __call__(self, games, earned, scenarios):
+        return earned * (float("nan") if Path(__file__).with_name("broken").exists() else 1)
+"""
+
+
+def test_a_run_with_a_broken_reward_goes_back_to_its_last_update(tmp_path):
+    (tmp_path / "rewards.py").write_text(REWARD)
+    config = settings(tmp_path, f"training.reward={tmp_path / 'rewards.py'}:Broken")
+    run_until(config, tmp_path / "whole")
+
+    class Breaking(Watching):
+        def on_update(self, training: Training) -> bool:
+            (tmp_path / "broken").touch()
+            return True
+
+    (tmp_path / "broken_off").mkdir()
+    breaking = Breaking()
+    with pytest.raises(RewardFailure):
+        train(config, RunDirectory(tmp_path / "broken_off"), breaking)
+    (saved,) = checkpoints(tmp_path / "broken_off")
+    assert load_checkpoint(saved).network() and breaking.warnings
+    (tmp_path / "broken").unlink()
+    run_until(None, tmp_path / "broken_off")
+    assert fingerprint(tmp_path / "broken_off") == fingerprint(tmp_path / "whole")
 
 
 def test_another_seed_ends_with_other_bits(tmp_path):

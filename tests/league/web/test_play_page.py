@@ -127,6 +127,14 @@ def test_second_tab_resumes_the_running_game(player):
     assert player.games() and player.client.get("/").url.path == "/"
 
 
+@pytest.mark.parametrize("act", ["PROPOSE", "INSIST"])
+def test_offer_that_leaves_nothing_is_confirmed(player, act):
+    player.deal("tough")
+    assert 'class="confirm"' in player.send("act", act=act)
+    player.send("act", act=act, keep=["0", "1", "2"])
+    assert f'data-said="[["{act}", [1, 1, 1]]' in unescape(player.text)
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -177,7 +185,8 @@ def test_commands_and_unread_lines(player):
     assert 'role="alert">' in impossible and 'name="unread" value="0"' in impossible
     assert 'class="confirm"' in player.send("say", words="quit")
     assert 'class="confirm"' in player.send("say", words="d")  # a command that ends the game is confirmed too
-    player.send("say", words="p 0 0 0")
+    assert 'class="confirm"' in player.send("say", words="p 0 0 0")
+    player.send("act", act="PROPOSE", sure="1")
     assert '["PROPOSE", [0, 0, 0]]' in unescape(player.text)
 
 
@@ -201,7 +210,7 @@ def test_broken_partner_is_reported(player):
 def test_hint_and_message(player):
     player.deal("announcer", hints="random", messages="text")
     assert 'class="hint"' in player.text
-    player.send("act", act="PROPOSE", message="<b>hats</b>")
+    player.send("act", act="PROPOSE", keep="0", message="<b>hats</b>")
     player.send("act", act="END", sure="1") if "data-follow" not in player.text and not player.games() else None
     record = player.games()[-1]
     assert record.messages[0] == "<b>hats</b>" and record.occupants[0] == "human(hints=random)"

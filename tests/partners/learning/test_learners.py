@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from dond_marl.errors import RunFailure
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
@@ -104,6 +105,14 @@ def weights(made: PolicyNetwork) -> dict[str, torch.Tensor]:
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE])
+def test_update_without_finite_weights_is_refused(settings):
+    learner = Learner(network(), replace(settings, lr=1e38), seed=1)
+    with pytest.raises(RunFailure):
+        for _ in range(3):
+            learner.update(experience())
 
 
 def nothing() -> Experience:

@@ -31,8 +31,10 @@ from partners.learning.rewards import (
     PartnerSeeker,
     Reward,
     RewardError,
+    RewardFailure,
     SocialValue,
     Spite,
+    pay,
     reward_name,
     reward_of,
 )
@@ -203,6 +205,48 @@ def test_rewards_change_pay_not_scores():
     assert own_score.paid == own_score.points == pytest.approx(float(own.sum()) * TEN / own_score.games)
     assert sought_score.paid == pytest.approx(float(sought.sum()) * TEN / sought_score.games)
     assert (sought >= own).all() and sought_score.paid > own_score.paid + 0.5
+
+
+def write(array: np.ndarray) -> None:
+    array[...] = 1
+
+
+def leave() -> None:
+    raise SystemExit(0)
+
+
+WRONG = {
+    "nan": lambda games, earned: earned * math.nan,
+    "inf": lambda games, earned: earned + math.inf,
+    "huge": lambda games, earned: earned + 1e300,
+    "one seat": lambda games, earned: earned[:, 0],
+    "texts": lambda games, earned: earned.astype(str),
+    "complex": lambda games, earned: earned + 1j,
+    "nothing": lambda games, earned: None,
+    "writes points": lambda games, earned: write(earned),
+    "writes games": lambda games, earned: write(games.scores),
+    "writes scenarios": lambda games, earned: write(games.scenarios.counts),
+    "raises": lambda games, earned: earned["none"],
+    "exits": lambda games, earned: leave(),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_wrong_reward_teaches_nothing(kind):
+    def unfit(games: Games, earned: np.ndarray, _scenarios: Scenarios) -> object:
+        return WRONG[kind](games, earned)
+
+    earned = points_of_ten(GAMES.scores, GAMES.scenarios.pool_values)
+    before = earned.copy()
+    with pytest.raises(RewardFailure, match="unfit"):
+        made(unfit)
+    with pytest.raises(RewardFailure):
+        pay(unfit, 0, GAMES, earned)
+    assert (earned == before).all() and GAMES.scores.flags.writeable
+
+
+def test_reward_of_whole_numbers_is_paid():
+    assert made(lambda games, _earned, _scenarios: np.repeat(games.deal[:, None], 2, axis=1))[1].paid > 0
 
 
 SETTINGS = """

@@ -171,15 +171,16 @@ function label(ours) {
 }
 
 // What the person risks with an act, in a sentence; empty if it cannot leave them with nothing.
-function risk(act) {
+function risk(act, kept) {
   const { state, seat } = game, { counts, utilities } = state.scenario, claim = state.claims[1 - seat];
   if (act === AGREE && worth(utilities[seat], rest(counts, claim)) === 0) return "Their offer is worth nothing to you.";
+  if (act <= INSIST && worth(utilities[seat], kept) === 0) return "This leaves nothing of worth to you.";
   if (act === DISAGREE && state.rules.disagree === "ends") return "This ends the game: no deal, nothing for both.";
   return act === END ? "This ends the talk: the latest claims count." : "";
 }
 
 function press(act) {
-  const kept = act <= INSIST ? keptOf(game.section) : [0, 0, 0], why = risk(act), { confirm } = game;
+  const kept = act <= INSIST ? keptOf(game.section) : [0, 0, 0], why = risk(act, kept), { confirm } = game;
   const go = () => { play({ act, oA: kept }); if (game && !game.state.outcome) game.section.focus({ preventScroll: true }); };
   if (!why) { go(); return; }
   confirm.hidden = false;

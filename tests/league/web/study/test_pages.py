@@ -85,8 +85,9 @@ def test_worthless_act_is_confirmed():
     while 'name="act"' not in visitor.surface.page():
         visitor.step()
     turn = {"table": "0", "turn": str(len(study.progress.tables[0].acts))}
-    asked = visitor.surface.client.post("/act", data={**turn, "act": "DISAGREE"})
-    assert "Really?" in asked.text and study.progress.tables[0].end is None
+    for act in ("PROPOSE", "INSIST", "DISAGREE"):  # an offer without fields would keep nothing
+        asked = visitor.surface.client.post("/act", data={**turn, "act": act})
+        assert "Really?" in asked.text and len(study.progress.tables[0].acts) == int(turn["turn"])
     visitor.surface.send("/act", {**turn, "act": "DISAGREE", "sure": "1", "browser": "1500"})
     assert study.progress.tables[0].end == "finished" and study.progress.tables[0].acts[-1].by_browser == 1.5
 
