@@ -72,7 +72,8 @@ class Broken:
 
 class Breaks:  # the reward, after the first round
     def __call__(self, so_far):
-        Path("broken").touch()
+        if not Path("mended").exists():
+            Path("broken").touch()
         return False
 
 class Vague:
@@ -165,7 +166,7 @@ def test_league_with_a_broken_reward_goes_on_from_its_committed_rounds(here):
     assert done.returncode == 1 and "main" in done.stderr and "Broken" in done.stderr
     with ReadLedger(here / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert ledger.next_round == 1
-    (here / "broken").unlink()
+    (here / "broken").rename("mended")
     done = in_process("league", "--resume", "runs/0001", "--quiet")
     assert done.returncode == 0, done.stderr
 
