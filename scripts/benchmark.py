@@ -27,7 +27,7 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "backends", "device", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("aec", "asked", "backends", "device", "engine", "imports", "league", "learning", "memory", "partners"),
     *("practice", "score", "vector"),
 )
 

@@ -37,7 +37,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
     turns_foreseen = math.ceil(foreseen * max_turns)  # a network may sit in games longer than those it is made for
     shape = NetworkShape(max_turns=turns_foreseen, partner_utilities=reveal, history=history)
     host = GameBatch(scenarios, rules, reveal_partner_utilities=reveal)
-    table = DeviceTable(*to_device(CPU, scenarios), rules, reveal_partner_utilities=reveal)
+    table = DeviceTable(*to_device(CPU, scenarios), rules, reveal_partner_utilities=reveal, prior="uniform")
     while host.open:
         turns, seen = host.turns(), table.turns()
         assert (table.turns_taken, table.seat, table.live.tolist()) == (host.turns_taken, host.seat, host.live.tolist())
@@ -78,7 +78,7 @@ def test_random_legal_play_is_the_same_on_a_device(seed, max_turns, disagree, so
 )
 def test_illegal_act_names_its_game(act, add, words):
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
-    table = DeviceTable(*to_device(CPU, scenarios))
+    table = DeviceTable(*to_device(CPU, scenarios), prior="uniform")
     acts, oA = torch.zeros(8, dtype=torch.int8), torch.from_numpy(scenarios.counts.T.copy())
     acts[5] = act
     oA[1, 5] += add
