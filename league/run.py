@@ -544,18 +544,20 @@ def evaluate_league(
     sampling: bool = False,
     confidence: float = 0.95,
     sample: int | None = None,
+    exact: bool = False,
     report: Report = _silent,
 ) -> EvaluatedLeague:
     """Evaluate the main members of a league (or of the newest in folder ``run``) against its held-out members.
 
-    ``sampling``: networks sample their acts, as in training; ``sample``: number of scenarios, by default all. Raises
+    ``sampling``: networks sample their acts, as in training; ``sample``: number of scenarios, by default all;
+    ``exact``: code of others is queried for references too, and not in its games alone. Raises
     :class:`league.evaluation.of_run.NothingToEvaluate` and what opening the ledger raises.
     """
     from league.display.evaluation import print_final
     from league.evaluation.of_run import evaluate_run
 
     directory = find_run(run)
-    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, report=report)
+    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report)
     return EvaluatedLeague(final, **render(lambda to: print_final(to, final)))
 
 

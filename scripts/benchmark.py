@@ -26,7 +26,7 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("aec", "asked", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
     *("practice", "score", "vector"),
 )
 

@@ -57,7 +57,7 @@ from league.standings.as_csv import write_csv, write_json
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
-OF_PAIRS = ("member", "against", *TERMS, "exact", "probe", "details", "plot", "diagnose")
+OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
 
 
 @click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
@@ -75,7 +75,9 @@ OF_PAIRS = ("member", "against", *TERMS, "exact", "probe", "details", "plot", "d
 @click.option("--sample", type=integer(1, MOST_SAMPLE), metavar="N", help="play N scenarios (all; 1000 of uniform)")
 @click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
 @click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="confidence of the intervals (0.95)")
-@click.option("--exact", is_flag=True, help="also query code of others as often as an exact best response takes")
+@click.option(
+    "--exact", is_flag=True, help="also query code of others beyond its games, as often as a best response takes"
+)
 @click.option("--probe", is_flag=True, help="also the gain of better responses, and of more information")
 @click.option("--details", is_flag=True, help="also print every figure, with people's and theory's")
 @click.option(
@@ -114,9 +116,8 @@ def command(run: Path | None, sampling: bool, **options: Any) -> None:
 
 def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[str, Any]) -> None:
     with console.status("") as status:  # shown on a terminal only
-        final = evaluate_league(
-            run, sampling=sampling, confidence=options["confidence"], sample=options["sample"], report=status.update
-        ).evaluation
+        terms = {name: options[name] for name in ("confidence", "sample", "exact")}
+        final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
     print_final(console, final)
     document = final_document(final)
     if options["json"] is not None:

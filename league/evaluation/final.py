@@ -31,7 +31,7 @@ from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.standings.references import PRIOR, Side, reference_of, stored_references
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
@@ -110,6 +110,7 @@ def final_evaluation(
     exploiters: Mapping[str, Spec | Partner] | None = None,
     specs: Mapping[str, Spec] | None = None,
     revealed: bool = False,
+    exact: bool = False,
     sample: int | None = None,
     seed: int = 0,
     confidence: float = 0.95,
@@ -118,7 +119,8 @@ def final_evaluation(
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
     ``exploiters`` trained against the members. ``specs``: the specs of opponents that are given as partners, to find
-    their stored references. ``revealed``: both seats see each other's values. A player that fails is
+    their stored references. ``revealed``: both seats see each other's values. ``exact``: code of
+    others is queried for references too, and not in its games alone. A player that fails is
     noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
     """
@@ -126,7 +128,7 @@ def final_evaluation(
         {name: seat_occupant(each) for name, each in group.items()} for group in (members, opponents, exploiters or {})
     )
     named = {**{name: each for name, each in opponents.items() if isinstance(each, str | Mapping)}, **(specs or {})}
-    terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed)
+    terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed, exact)
     players = {**mains, **partners}.items()
     notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]
     matchups: dict[str, list[Matchup]] = {name: [] for name in mains}
@@ -188,9 +190,6 @@ def _reference_and_best_known(
     Read where they are stored. Otherwise one response is computed and played for both, or none where that is slow.
     """
     nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
-    if not is_free(partner):
-        notes.append(f"no reference for {opponent}: {IN_GAMES_ONLY}")
-        return (nothing, nothing), None
     ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
     found = reference_of(spec) if ordinary and spec is not None else None
     if found is not None:
@@ -209,6 +208,9 @@ def _reference_and_best_known(
         if opens is None or answers is None:
             return (first, second), _best_of_zoo(terms, opponent, partner, None)
         return (first, second), (_stored_response(terms, 0, opens), _stored_response(terms, 1, answers))
+    if not (terms.exact or is_free(partner)):
+        notes.append(f"no reference for {opponent}: {IN_GAMES_ONLY}")
+        return (nothing, nothing), None
     response = None
     if _affordable(partner, spec, terms.rules):
         report(f"a response to {opponent}: none is stored for these rules and scenarios")
@@ -324,8 +326,8 @@ def _exploiter_result(
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:
-    """The member's exploitability by each seat; ``None`` where it is unknown or costly."""
-    if terms.revealed or expensive_to_query(player.traits):
+    """The member's exploitability by each seat; ``None`` where it is unknown or not to be computed."""
+    if terms.revealed or not (terms.exact or is_free(player)):
         return None
     try:
         reply = best_known_response(player, terms.source, terms.rules)

@@ -50,6 +50,7 @@ class Terms(NamedTuple):
     seed: int = 0
     confidence: float = 0.95  # of intervals; two-sided, in (0, 1)
     revealed: bool = False  # both seats see each other's values
+    exact: bool = False  # whether references may query code of others beyond its games
 
     def games(
         self,

@@ -34,6 +34,7 @@ def evaluate_run(
     sampling: bool = False,
     confidence: float | None = None,
     sample: int | None = None,
+    exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> FinalEvaluation:
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
@@ -82,6 +83,7 @@ def evaluate_run(
         specs=specs,
         revealed=env.reveal_partner_utilities,
         sample=sample,
+        exact=exact,
         seed=(league.seed + APART) % 2**63,
         confidence=league.confidence if confidence is None else confidence,
         report=report,

@@ -180,6 +180,13 @@ def test_help_loads_no_pytorch():
     ]
 
 
+def test_code_of_a_user_is_asked_what_its_games_need():
+    from scripts.bench.asked import rows
+
+    for row in rows(1, 1.0):
+        assert row.reached and row.ours > 0.5, row
+
+
 def test_benchmark_offers_every_suite():
     from scripts.bench.suites import SUITES
     from scripts.benchmark import SUITES as OFFERED

@@ -142,6 +142,13 @@ def test_a_partner_with_a_state_of_its_own_is_found_and_a_remote_one_is_exempt()
     check_partner(Counts(Traits(remote=True)))
 
 
+@pytest.mark.parametrize("games", [1, 2])
+def test_few_games_are_enough_to_check(games):
+    check_partner(Faulty("none"), games=games)
+    with pytest.raises(AssertionError):
+        check_partner(Faulty("agrees"), games=games)
+
+
 def test_positions_change_what_is_hidden_and_nothing_else():
     partner = Faulty("none")
     checked = 0

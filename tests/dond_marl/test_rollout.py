@@ -12,7 +12,7 @@ from dond_marl.errors import error_line
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Block, Noise, OccupantError, rollout, rollout_blocks
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import ScenarioError, open_source, pack
 from dond_marl.seats import Traits, decide
 
 
@@ -131,6 +131,18 @@ def test_the_prior_and_the_rules_reach_both_seats():
     assert {(t.prior, t.rules) for t in seat.seen} == {("uniform", rules)}
     assert [t.seat for t in seat.seen] == [0, 1, 0, 1]
     assert (seat.seen[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
+
+
+def test_scenarios_keep_their_prior_and_play_needs_one():
+    tough, one = seat_occupant("tough"), SCENARIOS.scenario(0)
+    budgeted = open_source("lewis", normalize=True)
+    assert budgeted.block(0, 0, 3).swap_seats().rows(slice(1)).prior == budgeted.prior == "lewis(budget=10)"
+    assert rollout((tough, tough), pack([one], "lewis"), seed=0).rows(slice(1)).scenarios.prior == "lewis"
+    for prior in ("", "Lewis"):
+        with pytest.raises(ScenarioError):
+            rollout((tough, tough), pack([one], prior), seed=0)
+    with pytest.raises(ScenarioError):
+        rollout_blocks((tough, tough), [Block(pack([one], prior)) for prior in ("lewis", "uniform")], seed=0)
 
 
 @pytest.mark.parametrize("how", ["raises", "illegal", "shape", "nothing"])

@@ -50,7 +50,7 @@ def test_swaps_and_renamings_of_a_scenario_share_its_group(source):
     table = open_source(name, split=split).block(0, 0, 3000)
     groups = scenario_groups(table)
     for order in itertools.permutations(range(3)):
-        renamed = Scenarios(table.counts[:, order], table.utilities[:, :, order])
+        renamed = Scenarios(table.counts[:, order], table.utilities[:, :, order], table.prior)
         assert (scenario_groups(renamed) == groups).all()
         assert (scenario_groups(renamed.swap_seats()) == groups).all()
 

@@ -212,7 +212,7 @@ def test_a_scenario_is_solved_alike_alone_in_a_block_and_on_a_wider_grid():
 def test_a_table_is_solved_once_whatever_arrays_hold_it_and_cannot_be_spoilt():
     space = lewis_space()
     solved = solve(space)
-    assert solve(Scenarios(space.counts.copy(), np.asfortranarray(space.utilities))) is solved
+    assert solve(Scenarios(space.counts.copy(), np.asfortranarray(space.utilities), space.prior)) is solved
     for array in (solved.nash.splits, solved.nash.point, solved.best.joint, solved.scenarios.counts):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -76,7 +76,7 @@ def test_response_without_contexts_has_no_value():
 def test_revealed_values_replace_the_prior():
     reply = best_known_response(seat_occupant("linear"), LEWIS, RULES, revealed=True)
     hidden, linear = best_known_response(seat_occupant("linear"), LEWIS, RULES), seat_occupant("linear")
-    noise = {"seed": 0, "index": (0,), "prior": LEWIS.prior}
+    noise = {"seed": 0, "index": (0,)}
     games = rollout((reply.players[0], linear), LEWIS.table, RULES, reveal_partner_utilities=True, **noise)
     blind = rollout((hidden.players[0], linear), LEWIS.table, RULES, **noise)
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()

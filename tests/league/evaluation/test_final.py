@@ -30,7 +30,7 @@ from tests.killing import run
 ROOT = Path(__file__).resolve().parents[3]
 # One book, one hat, one ball; tests/league/evaluation/test_evaluate.py lists what every split is worth.
 TABLE = pack([Scenario((1, 1, 1), ((6, 4, 0), (2, 3, 5))), Scenario((1, 1, 1), ((8, 1, 1), (1, 1, 8)))])
-BY_HAND = ScenarioSource("by hand", table=TABLE)
+BY_HAND = ScenarioSource("uniform", table=TABLE)
 
 
 class Agrees:
@@ -67,6 +67,7 @@ def by_hand():
         BY_HAND,
         Rules(2),
         exploiters={"greedy": Agrees((1, 1, 1)), "shy": Agrees((0, 0, 0))},
+        exact=True,
     )
 
 
@@ -117,6 +118,7 @@ def test_uncertain_reference_has_no_share():
         BY_HAND,
         Rules(6),
         exploiters={"greedy": Agrees((1, 1, 1))},
+        exact=True,
     )
     (one,) = found.members
     for met in one.matchups:
@@ -175,6 +177,7 @@ def computed_against(opponents, rules):
         rules,
         specs={name: name for name in opponents},
         sample=20,
+        exact=True,
         report=told.append,
     )
     responses = [line for line in told if line.startswith("a response to")]
@@ -207,12 +210,12 @@ def test_other_rules_compute_quick_responses():
 
 def test_failing_player_is_noted():
     main = {"main": Agrees((1, 0, 0))}
-    found = final_evaluation({**main, "broken": Broken()}, {"usual": Agrees()}, BY_HAND, Rules(2))
+    found = final_evaluation({**main, "broken": Broken()}, {"usual": Agrees()}, BY_HAND, Rules(2), exact=True)
     assert [one.member for one in found.members] == ["main"] and any("broken failed" in note for note in found.notes)
-    found = final_evaluation(main, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2))
+    found = final_evaluation(main, {"usual": Agrees(), "broken": Broken()}, BY_HAND, Rules(2), exact=True)
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert len(found.notes) == 1 and found.notes[0].startswith("broken ") and "lost my notes" in found.notes[0]
-    found = final_evaluation(main, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()})
+    found = final_evaluation(main, {"usual": Agrees()}, BY_HAND, Rules(2), exploiters={"thief": Broken()}, exact=True)
     assert not found.members[0].exploiters and "thief" in found.notes[0]
 
 
@@ -223,7 +226,9 @@ class Paid(Broken):
 
 
 def test_costly_opponent_is_not_queried():
-    found = final_evaluation({"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2))
+    found = final_evaluation(
+        {"main": Agrees((1, 0, 0))}, {"usual": Agrees(), "paid": Paid()}, BY_HAND, Rules(2), exact=True
+    )
     assert [met.opponent for met in found.members[0].matchups] == ["usual"]
     assert len(found.notes) == 1 and found.notes[0].startswith("paid ")
 

@@ -239,7 +239,7 @@ def played(pairs: list[tuple[str, str, int]], scenarios: Scenarios) -> list[Seat
 def few(size: int) -> Scenarios:
     """The first scenarios of the legal space."""
     whole = lewis_space()
-    return Scenarios(whole.counts[:size], whole.utilities[:size])
+    return Scenarios(whole.counts[:size], whole.utilities[:size], whole.prior)
 
 
 def league_of(text: str) -> Config:

@@ -68,7 +68,7 @@ def optimum(scenarios: Scenarios, partner: Modest) -> tuple[float, float]:
 )
 def test_learner_finds_optimum_of_one_decision(settings, updates, scenarios):
     few = lewis_space().rows(529 * np.arange(scenarios))
-    source, partner = ScenarioSource("few", table=few), Modest()
+    source, partner = ScenarioSource("uniform", table=few), Modest()
     plan = Practice(source, ONE_DECISION, decisions=1024, games=1024, seed=1)
     learner = Learner(PolicyNetwork(NetworkShape(max_turns=2, hidden=(64,)), seed=1), settings, seed=1)
     games = 0

@@ -209,7 +209,7 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     assert first is not None and first.members == MEMBERS
     assert np.allclose(first.values.sum(axis=2), 1) and np.allclose(first.identity.sum(axis=1), 1)
     for order in map(list, permutations(range(3))):
-        replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order])
+        replace_names = Scenarios(scenarios.counts[:, order], scenarios.utilities[:, :, order], scenarios.prior)
         found = partner.beliefs(GameBatch(replace_names).turns())
         assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.identity, first.identity)
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None

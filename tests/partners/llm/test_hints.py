@@ -209,7 +209,7 @@ def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
 def test_hints_depend_on_partner_values_only_if_privileged():
     changed = SCENARIOS.utilities.copy()
     changed[:, 1] = changed[::-1, 1]
-    other = Scenarios(SCENARIOS.counts, changed)
+    other = Scenarios(SCENARIOS.counts, changed, SCENARIOS.prior)
     openings = slice(0, 1)
     assert prompts(SCENARIOS, False)[openings] == prompts(other, False)[openings]
     assert all("The partner's values: hidden" in prompt for prompt in prompts(SCENARIOS, False))

@@ -439,7 +439,7 @@ ORDERS = np.array(list(permutations(range(3))))
 
 def replace_names(order) -> Scenarios:
     """The same scenarios, in which other items are called books, hats and balls."""
-    return Scenarios(DRAWN.counts[:, order], DRAWN.utilities[:, :, order])
+    return Scenarios(DRAWN.counts[:, order], DRAWN.utilities[:, :, order], DRAWN.prior)
 
 
 def third_turn(order):

@@ -30,11 +30,11 @@ def distinct(scenarios: Scenarios, seat: int = 0) -> Scenarios:
     """Those that look different to ``seat``: equal questions are asked once, and here every question is to count."""
     seen = np.concatenate([scenarios.counts, scenarios.utilities[:, seat]], axis=1)
     first = np.sort(np.unique(seen, axis=0, return_index=True)[1])
-    return Scenarios(scenarios.counts[first], scenarios.utilities[first])
+    return Scenarios(scenarios.counts[first], scenarios.utilities[first], scenarios.prior)
 
 
 _DRAWN = distinct(open_source("lewis").draw(np.random.Generator(np.random.SFC64(1)), 60))
-SCENARIOS = Scenarios(_DRAWN.counts[:30], _DRAWN.utilities[:30])
+SCENARIOS = Scenarios(_DRAWN.counts[:30], _DRAWN.utilities[:30], _DRAWN.prior)
 
 
 @dataclass
@@ -191,7 +191,9 @@ def test_rows_fail_and_recover_independently():
 
 
 def test_equal_queries_are_sent_once_per_sample():
-    same = Scenarios(np.repeat(SCENARIOS.counts[:1], 50, axis=0), np.repeat(SCENARIOS.utilities[:1], 50, axis=0))
+    same = Scenarios(
+        np.repeat(SCENARIOS.counts[:1], 50, axis=0), np.repeat(SCENARIOS.utilities[:1], 50, axis=0), SCENARIOS.prior
+    )
     model = Model(first_legal)
     LLMPartner(model).act(opening(same))
     assert len(model.asked) == 1
@@ -262,7 +264,7 @@ def test_prompt_contains_no_names_or_partner_text(order):
     other = Model(lambda ask: order, identity={"model": order})
     quiet = Model(lambda ask: "prose", identity={"model": "quiet"})
     played, prompts = [], []
-    for rival, prior in ((quiet, "lewis"), (other, order)):
+    for rival, prior in ((quiet, "lewis"), (other, "uniform")):
         model = Model(obedient, identity={"model": order})
         own = LLMPartner(model)
         games = rollout((own, LLMPartner(rival)), SCENARIOS._replace(prior=prior), Rules(6), seed=3)

@@ -40,7 +40,7 @@ def played(*said: tuple[Act, tuple[int, int, int]], rules: Rules = Rules()) -> S
 
 
 def told(state: State, **given: object) -> dict[str, str]:
-    return variables(turn_of(state, **given))[0]
+    return variables(turn_of(state, prior="", **given))[0]
 
 
 def test_full_prompt_uses_every_variable():

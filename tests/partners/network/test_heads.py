@@ -147,7 +147,7 @@ def test_joint_head_permutation_invariance(history):
     games = rollout((partner, partner), chosen, Rules(10, "rejects"), seed=5)
     assert chosen.size > 64 and games.turns.mean() > 3
     for order in PERMUTATIONS:
-        replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
+        replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order], chosen.prior)
         again = rollout((partner, partner), replace_names, Rules(10, "rejects"), seed=5)
         assert (again.act == games.act).all() and (again.oA == games.oA[:, :, order]).all()
 

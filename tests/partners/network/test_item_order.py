@@ -232,7 +232,7 @@ def test_games_are_invariant_to_item_permutation():
         chosen = table.rows(np.flatnonzero(~alike)[::7])
         earned = []
         for order in PERMUTATIONS:
-            replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order])
+            replace_names = Scenarios(chosen.counts[:, order], chosen.utilities[:, :, order], chosen.prior)
             games = rollout((player, partner) if seat == 0 else (partner, player), replace_names, Rules(), seed=0)
             earned.append(points_of_ten(games.scores, replace_names.pool_values))
         assert chosen.size > 300 and np.unique(earned[0]).size > 5

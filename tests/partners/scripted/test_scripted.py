@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from dond_marl.batch import GameBatch
-from dond_marl.game import Act, Rules
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.game import Act, Rules, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import rollout
+from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.seats import decide
+from partners.catalogue import scripted_names
 from partners.scripted.bayesian import NashSeeker, expected_values, posterior
 from tests.partners.scripted.talk import INS, POOL, TRIPLE, A, D, E, P, claims, says, turns_after
 
@@ -410,3 +412,20 @@ def test_conceding_partners_earn_less():
     assert points("tough", "tough").sum() < 1
     fair = points("linear", "linear")
     assert fair.min() > 6
+
+
+@pytest.mark.parametrize("name", scripted_names())
+def test_rollout_plays_as_the_environment_does(name):
+    """Game by game, every turn made as the environments make it, with the source's prior."""
+    source, pair = open_source("lewis"), (seat_occupant(name), seat_occupant("boulware(exponent=2)"))
+    scenarios, noise = source.block(0, 0, 8), Noise(3, (), 8)
+    played = rollout(pair, scenarios, seed=3).scores.tolist()
+    for row in range(scenarios.size):
+        state = State(scenarios.scenario(row))
+        while state.outcome is None:
+            partner, drawn = pair[state.mover], {}
+            if not partner.traits.deterministic:
+                numbers = noise.turn_noise(len(state.history)), noise.game_noise(state.mover)
+                drawn = dict(zip(("noise", "game_noise"), (some[[row]] for some in numbers), strict=True))
+            state = apply(state, only_action(partner.act(turn_of(state, prior=source.prior, **drawn))))
+        assert list(state.outcome.scores) == played[row]

@@ -1,0 +1,91 @@
+"""Decisions that a partner of a user's own class is asked, next to those that its games need: a count, no time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dond_marl.conformance import check_partner
+from dond_marl.game import Act
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import Scenarios, open_source
+from dond_marl.seats import Decisions, Traits, Turns, decide, worth
+from league.bench.protocol import lewis_field
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import RunDirectory
+from league.run import benchmark, evaluate_pair, play_league
+from scripts.bench.report import BenchmarkRow
+
+BAR = 1.2  # decisions asked for each that is needed
+SPEC = f"{__file__}:Counted"
+OTHER = "heuristic"
+
+
+class Counted:
+    """Agrees to half of its whole and asks for everything until then; counts its decisions."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+    asked = 0
+
+    def act(self, turns: Turns) -> Decisions:
+        type(self).asked += turns.size
+        enough = 2 * worth(turns.my_utilities, turns.last_partner_offer_for_me) >= worth(turns.my_utilities, turns.caps)
+        return decide(np.where(enough & turns.act_mask[:, Act.AGREE], Act.AGREE, Act.PROPOSE), turns.counts)
+
+
+def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+    """A row for each use of such a partner."""
+    heldout, field, announced = open_source("lewis", split="test").block(0, 0, 5), lewis_field(40).source.table, []
+    assert field is not None
+    with tempfile.TemporaryDirectory() as folder:
+        bench = {"sample": field.size, "results": f"{folder}/bench.jsonl", "allow_uncommitted": True, "declare": "none"}
+        league = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
+        league |= {"logging.output_dir": folder}
+        uses: dict[str, tuple[Callable[[], object], Callable[[], int]]] = {
+            "evaluate, as partner": (
+                lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size),
+                lambda: _in_games(heldout),
+            ),
+            "evaluate, as member": (
+                lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size),
+                lambda: _in_games(heldout),
+            ),
+            "bench": (lambda: benchmark(SPEC, [OTHER], **bench), lambda: _in_games(field)),
+            "league of one round": (lambda: play_league("league_scripted.yaml", league), lambda: _in_league(folder)),
+            "check_partner, of what it announces": (
+                lambda: check_partner(seat_occupant(SPEC), report=announced.append),
+                lambda: int("".join(filter(str.isdigit, announced[0]))),
+            ),
+        }
+        for what, (use, count_needed) in uses.items():
+            asked, needed = _asked(use), count_needed()
+            workload, ratio = f"{asked:,} decisions asked, {needed:,} needed", asked / needed
+            yield BenchmarkRow(
+                f"asked: {what}", workload, "of those needed", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR
+            )
+
+
+def _asked(use: Callable[[], object]) -> int:
+    """The decisions that ``use`` asks."""
+    kind = type(seat_occupant(SPEC))  # of the file: this module's own class is another one
+    before: int = kind.asked  # type: ignore[attr-defined]
+    use()
+    return kind.asked - before  # type: ignore[attr-defined,no-any-return]
+
+
+def _in_games(scenarios: Scenarios) -> int:
+    """The decisions of one game on each of ``scenarios`` in both seats."""
+    pair = seat_occupant(SPEC), seat_occupant(OTHER)
+    return _asked(lambda: [rollout(each, scenarios, seed=0) for each in (pair, pair[::-1])])
+
+
+def _in_league(folder: str) -> int:
+    """The decisions in all games of a league's only round."""
+    with ReadLedger(RunDirectory(Path(folder) / "0001").ledger) as ledger:
+        (name,) = (member.name for member in ledger.members() if member.spec and "Counted" in member.spec)
+        legs = [(leg.seats, leg.facts["turns"].astype(int)) for leg in ledger.legs(0)]
+    return sum(int(((turns + 1 - seat) // 2).sum()) for seats, turns in legs for seat in (0, 1) if seats[seat] == name)
