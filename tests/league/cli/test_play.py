@@ -102,7 +102,7 @@ def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path
     names = [record.occupants[1] for record in games]
     assert len(set(names)) == 2
     for name in names:
-        assert describe_spec(name) in seen and f"dond play --partner '{name}'" in seen
+        assert describe_spec(name) in seen and f'dond play --partner "{name}"' in seen
     assert sit(monkeypatch, tmp_path, "end", "y", partner=names[0]) == 0
     assert recorded(tmp_path / "games.jsonl")[2].occupants[1] == names[0]
 
