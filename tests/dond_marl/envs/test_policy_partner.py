@@ -133,8 +133,3 @@ def test_the_short_way_to_a_comparable_figure(capsys):
     told = capsys.readouterr().out
     assert told.startswith("points of ten against heuristic, held-out scenarios: ") and told.count("±") == 2
     assert told.endswith("s\n") and " before, " in told
-
-
-def test_policy_must_be_callable():
-    with pytest.raises(ValueError, match="callable"):
-        PolicyPartner(3)  # type: ignore[arg-type]
