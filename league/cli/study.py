@@ -115,8 +115,9 @@ def _check_codes(folder: Path, codes: Path) -> None:
     from league.web.study.journal import damage_reported, read_journal
     from league.web.study.running_study import digest
 
-    with damage_reported(str(folder)):
-        known = {event.data["code"] for event in read_journal(folder) if event.kind == "answered"}
+    events = read_journal(folder)
+    with damage_reported():
+        known = {event.data["code"] for event in events if event.kind == "answered"}
     try:
         handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:

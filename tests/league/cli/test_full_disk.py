@@ -16,7 +16,7 @@ from tests.command import dond, train_command
 from tests.league.cli.test_stops import LEAGUE as WHOLE
 from tests.league.cli.test_stops import TRAINING, settings
 
-LEAGUE = WHOLE.replace("block_size: 8}", "block_size: 8, evaluate: false}")
+LEAGUE = WHOLE.replace("block_size: 8}", "block_size: 256, evaluate: false}")
 STEPS = "training.num_train_steps=200", "logging.save_every=50"
 
 
