@@ -167,8 +167,9 @@ def find_run(path: str | Path, mark: str = LEDGER, notify: Callable[[str], None]
 
 def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     """The error for a folder without a run: what it is instead, or other runs near it."""
-    if mark == LEDGER and any((path / name).exists() for name in (BLOBS, START_TABLES[0])):
-        return RunNotFound(f"{path}: its {LEDGER} is missing; restore it from a copy")
+    for run in (path, *run_folders(path)) if mark == LEDGER else ():
+        if any((run / name).exists() for name in (BLOBS, START_TABLES[0])) and not (run / LEDGER).exists():
+            return RunNotFound(f"{run}: its {LEDGER} is missing; restore it from a copy")
     kind, (other, command) = KINDS[mark], OTHERS[mark]
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
         return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")

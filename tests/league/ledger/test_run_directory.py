@@ -234,5 +234,6 @@ def test_damaged_ledger_counts_as_a_run(tmp_path):
 def test_league_without_its_ledger_is_named(tmp_path):
     league = trained(tmp_path / "league" / "0001", 0)
     (league / "blobs").mkdir()
-    with pytest.raises(RunNotFound, match=LEDGER):
-        find_run(league)
+    for path in (league, league.parent):
+        with pytest.raises(RunNotFound, match=LEDGER):
+            find_run(path)
