@@ -23,7 +23,7 @@ from dond_marl.seats import HintSource, Partner
 from dond_marl.statistics import TEN
 from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
 from league.display.game import LeftTheTable
-from league.tasks.occupant_kinds import is_free
+from league.tasks.attribution import is_free
 from partners.best_response import BestResponse
 from partners.scripted.generated import Generated
 

@@ -35,7 +35,7 @@ from league.evaluation.outcomes import (
     select_games,
 )
 from league.tasks.answers import Answers
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 

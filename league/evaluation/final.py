@@ -31,7 +31,7 @@ from league.evaluation.matches import PlayError, Terms, play_seats
 from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.standings.references import PRIOR, Side, reference_of, stored_references
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"

@@ -28,11 +28,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond_marl.seats import Decisions, Partner, Traits, Turns
+from dond_marl.seats import Decisions, Partner, Traits, Turns, expensive_to_query
+from dond_marl.yardsticks.automata import drawn_personas
 
 PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, of four bytes each
 LENGTH = struct.Struct("<I")
 GAVE_UP = 70  # exit code of a worker whose last words are on the page
+IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 clock = time.monotonic  # one for all processes of a machine
 
 
@@ -168,6 +170,12 @@ def unwrap(partner: Partner) -> Partner:
     while isinstance(partner, Within):
         partner = partner._partner
     return partner
+
+
+def is_free(partner: Partner) -> bool:
+    """Whether a partner may be queried beyond its games: it is not expensive, nor code of others, which may be so."""
+    own = (type(each.partner).__module__.startswith("partners.") for each in drawn_personas(unwrap(partner)))
+    return all(own) and not expensive_to_query(partner.traits)
 
 
 class Within:

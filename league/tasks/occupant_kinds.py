@@ -6,12 +6,9 @@ from functools import lru_cache
 
 from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
-from dond_marl.seats import Partner, expensive_to_query
-from dond_marl.yardsticks.automata import drawn_personas
-from league.tasks.attribution import unwrap
+from dond_marl.seats import expensive_to_query
 from partners.catalogue import PARTNERS
 
-IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
 
 
@@ -47,12 +44,6 @@ def _is_costly(spec: str) -> bool:
         return expensive_to_query(seat_occupant(spec).traits)
     except OccupantNameError:
         return False
-
-
-def is_free(partner: Partner) -> bool:
-    """Whether a partner may be queried beyond its games: it is not expensive, nor code of others, which may be so."""
-    own = (type(each.partner).__module__.startswith("partners.") for each in drawn_personas(unwrap(partner)))
-    return all(own) and not expensive_to_query(partner.traits)
 
 
 def is_foreign(kinds: frozenset[str]) -> bool:

@@ -35,6 +35,7 @@ from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
+from league.tasks.attribution import is_free
 from league.tasks.devices import describe_practice_device, device_of, on_device, practice_runner
 from league.tasks.hinters import (
     JUDGE,
@@ -46,7 +47,6 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
-from league.tasks.occupant_kinds import is_free
 from league.tasks.provenance import check_training_provenance, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game

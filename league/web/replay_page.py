@@ -29,7 +29,7 @@ from dond_marl.yardsticks.recognition import Believes
 from dond_marl.yardsticks.replies import Probable
 from league.display.frontier import plane_of
 from league.display.game import Step, steps
-from league.tasks.occupant_kinds import is_free
+from league.tasks.attribution import is_free
 from league.web.after_game import GameAddress
 from league.web.frame import one_sentence, render
 from league.web.live_game import Hint, decode_hint
