@@ -35,6 +35,7 @@ PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last word
 LENGTH = struct.Struct("<I")
 IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 GAVE_UP = 70  # exit code of a worker whose last words are on the page
+IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 clock = time.monotonic  # one for all processes of a machine
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,34 +40,29 @@ class Counted:
 
 def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     """A row for each use of such a partner."""
-    heldout, field, announced = open_source("lewis", split="test").block(0, 0, 5), lewis_field(40).source.table, []
+    heldout, field = open_source("lewis", split="test").block(0, 0, 5), lewis_field(40).source.table
     assert field is not None
+    games = _in_games(heldout)
+    yield _row("evaluate, as partner", _asked(lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size)), games)
+    yield _row("evaluate, as member", _asked(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
     with tempfile.TemporaryDirectory() as folder:
-        bench = {"sample": field.size, "results": f"{folder}/bench.jsonl", "allow_uncommitted": True, "declare": "none"}
-        league = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
-        league |= {"logging.output_dir": folder}
-        uses: dict[str, tuple[Callable[[], object], Callable[[], int]]] = {
-            "evaluate, as partner": (
-                lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size),
-                lambda: _in_games(heldout),
-            ),
-            "evaluate, as member": (
-                lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size),
-                lambda: _in_games(heldout),
-            ),
-            "bench": (lambda: benchmark(SPEC, [OTHER], **bench), lambda: _in_games(field)),
-            "league of one round": (lambda: play_league("league_scripted.yaml", league), lambda: _in_league(folder)),
-            "check_partner, of what it announces": (
-                lambda: check_partner(seat_occupant(SPEC), report=announced.append),
-                lambda: int("".join(filter(str.isdigit, announced[0]))),
-            ),
-        }
-        for what, (use, count_needed) in uses.items():
-            asked, needed = _asked(use), count_needed()
-            workload, ratio = f"{asked:,} decisions asked, {needed:,} needed", asked / needed
-            yield BenchmarkRow(
-                f"asked: {what}", workload, "of those needed", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR
-            )
+        yield _row("bench", _asked(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))
+        settings = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
+        settings["logging.output_dir"] = folder
+        asked = _asked(lambda: play_league("league_scripted.yaml", settings))
+        yield _row("league of one round", asked, _in_league(folder))
+    announced: list[str] = []
+    asked = _asked(lambda: check_partner(seat_occupant(SPEC), report=announced.append))
+    yield _row("check_partner, of what it announces", asked, int(re.sub(r"\D", "", announced[0])))
+
+
+def _row(what: str, asked: int, needed: int) -> BenchmarkRow:
+    workload, ratio = f"{asked:,} decisions asked, {needed:,} needed", asked / needed
+    return BenchmarkRow(f"asked: {what}", workload, "of need", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR)
+
+
+def _bench(results: str, sample: int) -> object:
+    return benchmark(SPEC, [OTHER], results=results, sample=sample, allow_uncommitted=True, declare="none")
 
 
 def _asked(use: Callable[[], object]) -> int:
@@ -74,7 +70,7 @@ def _asked(use: Callable[[], object]) -> int:
     kind = type(seat_occupant(SPEC))  # of the file: this module's own class is another one
     before: int = kind.asked  # type: ignore[attr-defined]
     use()
-    return kind.asked - before  # type: ignore[attr-defined,no-any-return]
+    return kind.asked - before  # type: ignore[attr-defined]
 
 
 def _in_games(scenarios: Scenarios) -> int:
