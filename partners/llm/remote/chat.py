@@ -135,7 +135,7 @@ def read_answer(answer: httpx.Response, settings: ServiceSettings, *, secret: st
     error = _get(parse_json(answer.text), "error")
     text = _get(error, "failed_generation")
     if text is not None or _get(error, "code") in _BAD_REPLIES:  # the model's own reply, which the service refused
-        return ModelReply(_text(text), finished="max completion tokens" not in words)
+        return ModelReply(_text(text), finished="max completion tokens" not in str(_get(error, "message")))
     # llama-cpp-python answers 500 where others answer 422: the request will never do
     is_bad_request = status == 500 and any(word in words.lower() for word in _SCHEMA_WORDS)
     if (status in _TRANSIENT or status == 429 or status >= 500) and not is_bad_request:
