@@ -94,7 +94,7 @@ class Repeats:
 @pytest.mark.parametrize("spec", ["frequency_model", "hybrid", "nice_tit_for_tat"])
 def test_a_program_with_memory_is_tabled_against_a_repeated_claim(spec):
     partner = seat_occupant(spec)
-    table = pack([Scenario(POOL, ((2, 3, 2), (4, 3, 0)))])
+    table = pack([Scenario(POOL, ((2, 3, 2), (4, 3, 0)))], "lewis")
     turns = after_one_claim((1, 1, 1))._replace(partner_utilities=np.zeros((1, 3), np.int8))
     (tables, _, _), *_ = BayesReply([spec])._by_tables(turns)
     view = np.flatnonzero((tables.contexts.theirs.utilities == (4, 3, 0)).all(axis=1))[0]

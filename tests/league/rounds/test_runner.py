@@ -129,8 +129,8 @@ def test_ledger_is_a_function_of_settings_and_seed(tmp_path):
 
 
 def test_resume_of_a_finished_run(finished):
-    config, _, output = finished
-    again = run("--config", config, "--resume")
+    config, folder, output = finished
+    again = run("--config", config, "--resume", cwd=folder.parents[1])
     assert again.returncode == 0
     assert again.stdout.split("Ladder", 1)[1] == output.split("Ladder", 1)[1]
 

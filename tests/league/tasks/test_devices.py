@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import nullcontext
 
 import pytest
@@ -15,12 +16,17 @@ from league.tasks.train_task import practice_round
 from league.tasks.values import Place, TrainTask
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
-from tests.league.backends.backend_tasks import practice
+from tests.league.backends.backend_tasks import network, practice
 
 
 @pytest.fixture
 def task(tmp_path) -> TrainTask:
-    return practice(Place(tmp_path), ["heuristic", "nice", "versatile"])
+    """A learner's first round against scripted members, itself and a snapshot."""
+    made = practice(Place(tmp_path), ["heuristic", "nice", "versatile"])
+    first = made.meetings[0]
+    itself = first.opponent._replace(member=dataclasses.replace(first.opponent.member, name="main", spec=None))
+    met = (*made.meetings, first._replace(opponent=itself), first._replace(opponent=network(made.state)))
+    return dataclasses.replace(made, meetings=met)
 
 
 def test_default_device_is_not_written():

@@ -416,7 +416,7 @@ def test_signals_save_and_name_resume_command(tmp_path, signals):
         process.send_signal(number)
         said, errors = process.communicate()
         assert process.returncode == 128 + number and "Traceback" not in errors
-        assert errors.endswith(f"scripts/train.py --resume {folder}\n") and "saved" in errors
+        assert errors.endswith(f"dond train --resume {folder}\n") and "saved" in errors
         saved = load_checkpoint(checkpoints(folder)[-1])[1]["counters"]["decisions"]
         assert f"after {saved:,} decisions" in errors
         assert saved in [int(row["decisions"]) for row in rows(folder)[-2:]]  # the update in flight is lost

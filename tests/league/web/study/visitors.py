@@ -177,7 +177,7 @@ def scores_by_rollout(table: StudyTable) -> tuple[int, ...]:
     """The scores of a table's game if its policies play by themselves."""
     names = [table.partner if number is None else kind_of(number) for number in table.players]
     first, second = map(seat_occupant, names)
-    scenarios = pack([table.state.scenario])
+    scenarios = pack([table.state.scenario], "lewis")
     return tuple(rollout((first, second), scenarios, table.state.rules, seed=0).scores[0].tolist())
 
 
