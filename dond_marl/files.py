@@ -107,7 +107,7 @@ def read_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
     """The object in a line. Raises :class:`~dond_marl.errors.InputError`, which names the file and the line."""
     row = _object_in(line)
     if row is None:
-        raise InputError(f"{path}, line {number}: damaged, it is no JSON object; restore the file or delete that line")
+        raise InputError(f"{path}, line {number}: is no JSON object; name another file, restore this one, or delete that line")
     return row
 
 
@@ -138,10 +138,11 @@ def append_lines(
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)
-        earlier = finished_lines(path)
+        size, earlier = file.seek(0, os.SEEK_END), finished_lines(path)  # in this order: others may append meanwhile
         for number, line in enumerate(earlier, start=1):
             check(line, path, number)
-        file.truncate(sum(map(len, earlier)))
+        if (finished := sum(map(len, earlier))) < size:
+            file.truncate(finished)
         start = "\n" if earlier and not earlier[-1].endswith(b"\n") else ""
         file.write((start + "".join(f"{line}\n" for line in lines)).encode())
         file.flush()

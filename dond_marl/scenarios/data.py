@@ -214,10 +214,9 @@ def fetch(folder: str | Path, base_url: str = BASE_URL, report: Callable[[str], 
 
 def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) -> None:
     if target.is_file():
-        with target.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() in CHECKSUMS[target.name]:
-                report(f"{target}: there already, verified")
-                return
+        if checksum(read_bytes(target, MAX_BYTES)) in CHECKSUMS[target.name]:
+            report(f"{target}: there already, verified")
+            return
         report(f"{target}: not the published file; it will be replaced")
     url = base_url + target.name
     if not url.startswith(("http://", "https://")):

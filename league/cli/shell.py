@@ -288,9 +288,10 @@ def quote_for_shell(word: str) -> str:
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Run a command with these words, or the shell's; returns the exit code."""
     allow_typed_names(sys.argv[1:] if words is None else words)
-    if sys.stdout is None:  # closed: a file that is opened later must not get its descriptor
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # open to the end
-    elif isinstance(sys.stdout, TextIOWrapper):  # the encoding of a terminal may lack a character
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # closed: a file that is opened later must not get its descriptor
+            setattr(sys, stream, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
+    if isinstance(sys.stdout, TextIOWrapper):  # the encoding of a terminal may lack a character
         sys.stdout.reconfigure(errors="replace")
     with STOPS.handle(), _notices_as_lines(), _threads_without_room():
         try:
@@ -379,6 +380,8 @@ def _failure(error: BaseException) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         advice = "; make room on the disk, then try again" if error.errno in FULL else ""
         return _print_error(f"{where}{error.strerror}{advice}", RUN_ERROR)
+    if isinstance(error, MemoryError):
+        return _print_error(f"out of memory{': ' * bool(str(error))}{error}", RUN_ERROR)
     if isinstance(error, SystemExit | KeyboardInterrupt):  # raised by code of users: no command ends itself so
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
         return _print_error(f"stopped by {type(error).__name__} in {file}, line {line}", RUN_ERROR)

@@ -168,7 +168,7 @@ class Stops:
         if message:
             shown = "\x1b[?25h" if os.isatty(2) else ""  # a live view hides the cursor
             with contextlib.suppress(OSError):
-                os.write(2, f"{shown}\n{message}\n".encode())
+                os.write(2, f"{shown}\n{message}\n".encode(errors="replace"))
         processes: Any = sys.modules.get("multiprocessing")
         for child in processes.active_children() if processes else ():
             child.kill()

@@ -112,12 +112,10 @@ def export(folder: Path, target: Path | None, seed: int, codes: Path | None) -> 
 
 
 def _check_codes(folder: Path, codes: Path) -> None:
-    from league.web.study.journal import damage_reported, read_journal
+    from league.web.study.journal import read_journal
     from league.web.study.running_study import digest
 
-    events = read_journal(folder)
-    with damage_reported():
-        known = {event.data["code"] for event in events if event.kind == "answered"}
+    known = {event.data.get("code") for event in read_journal(folder) if event.kind == "answered"}
     try:
         handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:

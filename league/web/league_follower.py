@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
 import threading
 import time
 from collections import defaultdict
@@ -81,6 +82,10 @@ class LeagueView(NamedTuple):
     @property
     def is_over(self) -> bool:
         return self.rounds >= self.config.schedule.total
+
+    @property
+    def resume_command(self) -> str:
+        return f"dond league --resume {shlex.quote(str(self.folder))}"
 
     @property
     def answers(self) -> dict[str, str]:

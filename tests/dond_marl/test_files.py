@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 import tracemalloc
@@ -76,8 +77,8 @@ def test_text_of_a_row_may_hold_any_line_separator(tmp_path):
     assert read_json_lines(tmp_path / "rows.jsonl") == [row, row]
 
 
-def test_threads_append_whole_lines(tmp_path):
-    path = tmp_path / "rows.jsonl"
+def append_in_threads(path: Path) -> None:
+    """Append 20 rows in each of 4 threads."""
 
     def append(thread: int) -> None:
         for number in range(20):
@@ -88,6 +89,11 @@ def test_threads_append_whole_lines(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_threads_append_whole_lines(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    append_in_threads(path)
     assert sorted(row["row"] for row in read_json_lines(path)) == [[a, b] for a in range(4) for b in range(20)]
 
 
@@ -137,3 +143,16 @@ def test_missing_home_names_the_variable_to_set(no_variables, kind, own, monkeyp
     monkeypatch.setenv("HOME", "relative")
     with pytest.raises(InputError, match=own):
         user_folder(kind)
+
+
+def test_no_row_is_lost_where_a_file_system_has_no_locks(tmp_path, monkeypatch):
+    """Several threads of one server append; nothing orders them there."""
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "rows.jsonl"
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    append_in_threads(path)
+    assert len(read_json_lines(path)) == 80

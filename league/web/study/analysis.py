@@ -24,7 +24,6 @@ from dond_marl.statistics import TEN, Estimate, mean_of_cells
 from league.tables.figures import with_interval
 from league.tables.markdown import grid_markdown
 from league.web.study.export import COLUMNS, GAMES, ExportedStudy, game_cells
-from league.web.study.journal import damage_reported
 
 MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
 CONFIDENCE = 0.95
@@ -82,7 +81,6 @@ def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int]) -> Esti
     return mean_of_cells(sums[None], games[None], CONFIDENCE)
 
 
-@damage_reported()
 def finished_games(exported: ExportedStudy) -> list[StudyGame]:
     """The finished games of a study."""
     rows = (map(str, game_cells(row, exported)) for row in exported.games)

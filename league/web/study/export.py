@@ -20,7 +20,6 @@ from dond_marl.records.files import write_atomically
 from dond_marl.records.record import record_of, to_line
 from league.standings.as_csv import write_csv
 from league.web.frame import TEMPLATES
-from league.web.study.journal import damage_reported
 from league.web.study.progress import Participant, Phase, Progress, StudyTable
 from league.web.study.settings import PERSON, StudyConfig
 
@@ -106,7 +105,6 @@ class ExportedStudy(NamedTuple):
     games: tuple[ExportedGame, ...]  # by game, then participant
 
 
-@damage_reported()
 def anonymise(progress: Progress, seed: int) -> ExportedStudy:
     """The participants who passed the check and did not withdraw, renumbered by ``seed``, with their games."""
     included = [each.number for each in progress.participants if each.place is not None and each.phase != "withdrawn"]
@@ -153,7 +151,6 @@ def _clusters(tables: Sequence[StudyTable], numbers: dict[int, int]) -> dict[int
     return {number: head(number) for number in heads}
 
 
-@damage_reported()
 def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
     """Write all files into ``folder``, each atomically; the number of rows by file."""
     folder.mkdir(parents=True, exist_ok=True)

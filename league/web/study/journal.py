@@ -112,10 +112,7 @@ def damage_reported(name: str = "the study's journal") -> Iterator[None]:
     """Raise :class:`JournalError` for what a journal that is damaged, or of another person, leads to in its readers."""
     try:
         yield
-    except (
-        *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, StopIteration, TypeError),
-        *(ValueError, sqlite3.Error),
-    ) as error:
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, sqlite3.Error) as error:
         raise JournalError(f"{name}: cannot be read ({error_line(error)}); restore a copy") from None
 
 
