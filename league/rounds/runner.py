@@ -11,7 +11,7 @@ from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, InProcess, cores
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
-from league.ledger.verify import mend, refuse_damaged_start
+from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
 from league.rounds.curriculum import stage_end
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.rounds.snapshots import RoundEnd, end_of_round
@@ -25,7 +25,7 @@ from league.standings.history import CurvePoint, History, history_of, learning_c
 from league.standings.ladder import Responses, ladder_of
 from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
-from league.tasks.provenance import check_league_provenance, occupants_of, refuse_other_occupants
+from league.tasks.provenance import check_league_provenance, occupants_of
 from league.tasks.seating import SEATING
 from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine, oracles_among
 from partners.provenance import ProvenanceError

@@ -8,12 +8,10 @@ members are played at the end only, when no learner learns any more. See :mod:`p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import product
-from os import PathLike
 
 from dond_marl.occupants import Spec, spec_name
-from league.ledger.run_directory import RunError
 from league.settings.read import Config, dump
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
@@ -26,7 +24,6 @@ from partners.provenance import (
     held_out_scenarios,
     human_dialogues,
     identity,
-    label,
     provenance_of,
     refuse_test_roster,
 )
@@ -82,16 +79,6 @@ def occupants_of(config: Config | TrainConfig) -> dict[str, str]:
         for stage, learner in product(config.curriculum, config.learners):
             specs[f"the hints of {learner.name} in {stage.name}"] = _hint_occupants(stage.hints_of(learner.name))
     return {name: identity(spec) for name, several in specs.items() for spec in several}
-
-
-def refuse_other_occupants(run: PathLike[str], started: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raise :class:`RunError` if a name means another occupant ``now``: a file or the environment has changed."""
-    for name, other in now.items():
-        if (before := started.get(name, other)) != other:
-            raise RunError(
-                f"{run}: {name} was {label(before, short=False)} at the start and is {label(other, short=False)} now; "
-                "bring back the former file, prompt or environment (such as a service's key), or start a new run"
-            )
 
 
 def learner_identity(config: Config, name: str) -> str:

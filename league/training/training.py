@@ -33,6 +33,7 @@ from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trusted_names import read_settings, write_settings
+from league.ledger.verify import refuse_other_occupants
 from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
@@ -48,7 +49,7 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
-from league.tasks.provenance import check_training_provenance, occupants_of, refuse_other_occupants, training_ancestry
+from league.tasks.provenance import check_training_provenance, occupants_of, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets

@@ -15,6 +15,7 @@ from experiments.hints import HintExperimentConfig, hint_settings
 from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
+from league.ledger.verify import refuse_other_occupants
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from league.tasks.blobs import read_blob
@@ -23,7 +24,6 @@ from league.tasks.provenance import (
     learner_ancestry,
     learner_identity,
     occupants_of,
-    refuse_other_occupants,
     training_ancestry,
 )
 from partners.llm.distill import distill
