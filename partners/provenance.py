@@ -67,11 +67,6 @@ class Ancestry(NamedTuple):
         parents = {*self.descends_from, parent.identity, *parent.past.descends_from}
         return self.add_opponents([parent])._replace(descends_from=tuple(sorted(parents)))
 
-    def merge(self, other: Ancestry) -> Ancestry:
-        """The union with an ``other`` past of the same learner, as after a resumption."""
-        through, parents = {**other.through, **self.through}, {*self.descends_from, *other.descends_from}
-        return Ancestry(through, tuple(sorted(parents)), tuple(sorted({*self.unknown, *other.unknown})))
-
     def path(self, identity: str) -> tuple[str, ...]:
         """The chain of opponents that leads to ``identity``, from a direct opponent on."""
         path = [identity]
@@ -217,7 +212,7 @@ def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Itera
     found = roster_test_members(past, test)
     if not found:
         return
-    paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), _name(each, short=False)]) for each in found]
+    paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), label(each, short=False)]) for each in found]
     listed = "; ".join(
         f"{path}, which is in the roster {_roster_of(each)}" for path, each in zip(paths[:3], found[:3], strict=True)
     )
@@ -296,13 +291,8 @@ def programs(spec: Spec) -> frozenset[str]:
     return frozenset({own}).union(*map(programs, parts))
 
 
-def label(identity: str) -> str:
-    """A short name for messages: ``expert``, ``mixture``, ``checkpoint 3fa2c4d5e6f7``, ``linear(exponent=2.0)``."""
-    return _name(identity, short=True)
-
-
-def _name(identity: str, *, short: bool) -> str:
-    """An identity without parameters at their defaults; a network, and if ``short`` one with others inside, by kind."""
+def label(identity: str, *, short: bool = True) -> str:
+    """``expert``, ``checkpoint 3fa2c4d5e6f7``, ``linear(exponent=2.0)``; others inside are left out if ``short``."""
     try:
         kind, parameters = parse_spec(identity)
     except OccupantNameError:

@@ -32,9 +32,10 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system, o
 MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
+ROOM = ".room"  # a file that is as large as a checkpoint, for a moment, at the start of a training
 PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
 # Files of a start, and the tables of a league without rounds; with any other file a folder is not deleted.
-STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
+STARTS = (LOCK, SETTINGS, f".{SETTINGS}", ROOM, LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
 START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
 CHECKOUT = Path(__file__).resolve().parents[2]

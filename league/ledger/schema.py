@@ -50,7 +50,7 @@ CREATE TABLE causes  (round INTEGER NOT NULL, task INTEGER NOT NULL, cause TEXT 
                       PRIMARY KEY (round, task)) STRICT;
 -- Seconds of a round, and the part of them for planning, statistics and writing.
 CREATE TABLE clock   (round INTEGER PRIMARY KEY, seconds REAL NOT NULL, overhead REAL NOT NULL) STRICT;
--- Start of the run: time, machine, versions, command line; settings with their paths.
+-- Start of the run: time, machine, versions, command line; settings with their paths; identities of occupants.
 CREATE TABLE notes   (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 FINGERPRINTED = {

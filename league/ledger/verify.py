@@ -24,6 +24,7 @@ from league.tasks.blobs import BlobError, read_content, reservoir_of, write_blob
 from league.tasks.match_task import facts_of, match_index
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, Place, SeatOrderResult
+from partners.provenance import label
 
 
 def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, SeatOrderResult]]:
@@ -107,6 +108,16 @@ def refuse_damaged_start(ledger: Ledger) -> None:
             f"{ledger.path}: its start (settings, members) does not match its seal; its rounds cannot be trusted. "
             f"Start a new run with the same settings: it produces the same rows and weights"
         )
+
+
+def refuse_other_occupants(run: Path, started: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Raise :class:`RunError` if a name means another occupant ``now``: a file or the environment has changed."""
+    for name, other in now.items():
+        if (before := started.get(name, other)) != other:
+            raise RunError(
+                f"{run}: {name} was {label(before, short=False)} at the start and is {label(other, short=False)} now; "
+                "bring back the former file, prompt or environment (such as a service's key), or start a new run"
+            )
 
 
 def _weights_intact(

@@ -11,7 +11,7 @@ from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, InProcess, cores
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
-from league.ledger.verify import mend, refuse_damaged_start
+from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
 from league.rounds.curriculum import stage_end
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
 from league.rounds.snapshots import RoundEnd, end_of_round
@@ -25,7 +25,7 @@ from league.standings.history import CurvePoint, History, history_of, learning_c
 from league.standings.ladder import Responses, ladder_of
 from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
-from league.tasks.provenance import check_league_provenance
+from league.tasks.provenance import check_league_provenance, occupants_of
 from league.tasks.seating import SEATING
 from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine, oracles_among
 from partners.provenance import ProvenanceError
@@ -120,7 +120,7 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
             )
         notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
         meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
-        ledger.begin(meta, notes, members_of(config), first_states(config, directory.blobs))
+        ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))
         return config
     refuse_damaged_start(ledger)
     ledger.require_trust()
@@ -132,6 +132,7 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
         raise RunError(refused)
     if meta["source"] != _source_digest(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source has now; start a new run")
+    refuse_other_occupants(directory.path, notes, occupants_of(config))
     averaging = {learner.name for learner in config.learners if learner.reservoir}
     damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
     if damage is not None:

@@ -8,9 +8,10 @@ members are played at the end only, when no learner learns any more. See :mod:`p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import product
 
-from dond_marl.occupants import Spec, parse_spec, spec_name
+from dond_marl.occupants import Spec, spec_name
 from league.settings.read import Config, dump
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
@@ -22,6 +23,7 @@ from partners.provenance import (
     OccupantProvenance,
     held_out_scenarios,
     human_dialogues,
+    identity,
     provenance_of,
     refuse_test_roster,
 )
@@ -55,11 +57,7 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
         fixed += held_out_scenarios(env.scenarios, env.split)
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:
-        hinters = dict.fromkeys(
-            spec_name({"kind": kind, **{key: value for key, value in parameters.items() if value is not None}})
-            for stage in config.curriculum
-            for kind, parameters in map(parse_spec, _hint_occupants(stage.hints_of(learner.name)))
-        )
+        hinters = [spec for stage in config.curriculum for spec in _hint_occupants(stage.hints_of(learner.name))]
         alone[learner.name] = _first_ancestry(learner.init_from).add_opponents([*fixed, *map(provenance_of, hinters)])
     if len(alone) < 2:
         return alone
@@ -69,6 +67,18 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
         name: past.add_opponents(known for other, known in named.items() if other != name)
         for name, past in alone.items()
     }
+
+
+def occupants_of(config: Config | TrainConfig) -> dict[str, str]:
+    """The identities of a run's fixed members or partner, and of its hint providers, by names for messages."""
+    specs: dict[str, Iterable[Spec]]
+    if isinstance(config, TrainConfig):
+        specs = {"env.partner": [config.env.partner], "the hints": _hint_occupants(config.hints)}
+    else:
+        specs = {f"member {m.name}": [m.spec] for m in (*config.members, *config.gate, *config.heldout)}
+        for stage, learner in product(config.curriculum, config.learners):
+            specs[f"the hints of {learner.name} in {stage.name}"] = _hint_occupants(stage.hints_of(learner.name))
+    return {name: identity(spec) for name, several in specs.items() for spec in several}
 
 
 def learner_identity(config: Config, name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -30,9 +30,10 @@ from dond_marl.yardsticks.best_response import exact_by_answers
 from hints import HintSchedule
 from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunError
+from league.ledger.run_directory import ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trusted_names import read_settings, write_settings
+from league.ledger.verify import refuse_other_occupants
 from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
@@ -48,7 +49,7 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
-from league.tasks.provenance import check_training_provenance, training_ancestry
+from league.tasks.provenance import check_training_provenance, occupants_of, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
@@ -58,7 +59,7 @@ from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
 from partners.network.partner import NetworkPartner
-from partners.provenance import NO_PAST, Ancestry, read_past, refuse_test_roster
+from partners.provenance import NO_PAST, Ancestry, provenance_of, read_past, refuse_test_roster
 
 HINT_WARNING_EVERY = 100  # updates between warnings while every hint fails
 PAST_SELVES = 4  # snapshots to play against; the oldest is dropped first
@@ -129,6 +130,7 @@ class Training:
     decisions_before: int = 0  # where this process began
     references: ReferencePoints = NO_REFERENCES  # points of the source's Nash points and of a best response
     ancestry: Ancestry = NO_PAST  # all opponents, transitively
+    occupants: Mapping[str, str] = field(default_factory=dict)  # identities of partner and hint provider
     closing: ClosingScore | None = None  # of a finished training, where it was asked for
 
     @cached_property
@@ -230,20 +232,22 @@ class Training:
             tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
         practiced = None if self.score is None else self.score._asdict()
         about = {"counters": {**counters, "games": self.games}, "past": len(self.past_selves), "practiced": practiced}
-        paid = {"reward": self.config.training.reward, **self.ancestry.note()}
+        paid = {"reward": self.config.training.reward, "occupants": self.occupants, **self.ancestry.note()}
         copies = {name: value.detach().clone() for name, value in tensors.items()}
         return TrainingState(self.learner.decisions, copies, {**network_note(self.learner.network), **about, **paid})
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint of :meth:`TrainingState.save`. Raises :class:`CheckpointError`."""
+        """Resume from a checkpoint of :class:`TrainingState`. Raises :class:`CheckpointError`, :class:`RunError`."""
         weights = load_checkpoint(path)
         shape, about = weights.network().shape, weights.about  # raises for a network of another build
         if not {"counters", "past"} <= about.keys():
             raise CheckpointError(f"{path}: its note has no counters; resume from a checkpoint as it was saved")
+        refuse_other_occupants(path, about.get("occupants", {}), self.occupants)
         device = device_of(self.config.training)
         tensors = {name: value.to(device) for name, value in weights.tensors.items()}
         self.learner.restore(tensors, about["counters"])
-        self.ancestry = read_past(about).merge(self.ancestry)  # weights that its settings name may have changed since
+        # Not the past of today's init_from, which may be another file; and an older note may lack the partner.
+        self.ancestry = read_past(about).add_opponents([provenance_of(self.config.env.partner)])
         self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
         selves = (with_prefix(tensors, f"past.{number}.") for number in range(about["past"]))
         self.past_selves = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
@@ -273,10 +277,9 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     check_game([partner], env.rules(), source)
     if anew:
         refuse_test_roster(ancestry)
-    readings = reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    return Training(
-        config, source, partner, learner, hint_schedule(config.hints), references=readings, ancestry=ancestry
-    )
+    points = reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities)
+    hints, occupants = hint_schedule(config.hints), occupants_of(config)
+    return Training(config, source, partner, learner, hints, references=points, ancestry=ancestry, occupants=occupants)
 
 
 @lru_cache(maxsize=1)
@@ -305,7 +308,7 @@ def train(
         made, settings = training.learner.decisions, training.config.model_dump(mode="json")
         with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
             saved_at, going, state = made, True, training.state()
-            room = directory.path / ".room"  # a full disk is noticed before the practice
+            room = directory.path / ROOM  # a full disk is noticed before the practice
             write_durably(room, bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
             room.unlink()
             try:
@@ -327,7 +330,10 @@ def train(
                 if state.decisions > saved_at:
                     state.save(folder)
                 if isinstance(error, RunFailure) and state.decisions:
-                    watcher.warn(f"saved as it was after {state.decisions:,} decisions; --resume goes on from there")
+                    watcher.warn(
+                        f"saved as it was after {state.decisions:,} decisions: --resume goes on from there, and a new "
+                        f"run, with other code or settings, with training.init_from={checkpoints_in(directory.path)[0]}"
+                    )
                 raise
             if closing is not None and training.is_complete:
                 training.closing = _closing_score(training, closing)

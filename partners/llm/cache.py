@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -124,6 +125,8 @@ class CachedClient:
                 self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
         except sqlite3.Error as error:
             raise self._unusable(error) from None
+        with suppress(sqlite3.Error):  # a copy of the file alone is complete; on a full disk they stay in the log
+            self._file.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _row(self, key: str, query: Query, reply: ModelReply) -> tuple[object, ...]:
         failure = None if reply.failure is None else str(reply.failure)
@@ -148,6 +151,7 @@ class CachedClient:
                 with file:
                     file.execute(_TABLE)
                     file.execute(f"PRAGMA user_version = {_VERSION}")
+                file.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what a kill left in the log
         except BaseException:
             file.close()
             raise

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import pytest
 from league.display.league import PlainWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
+from partners.network.checkpoint import network_note, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.shape import NetworkShape
 from tests.killing import command, kill_at, run
 from tests.third_party import install, on_the_path
 
@@ -200,6 +204,36 @@ def test_changed_scenarios_are_refused(tmp_path):
         ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = -1", (ledger._seal(-1),))
     done = run("--resume", tmp_path / "runs" / "0001")
     assert done.returncode == 1 and "other scenarios" in done.stderr
+
+
+def test_replaced_checkpoint_of_a_member_is_refused(tmp_path, monkeypatch):
+    def checkpoint(seed: int) -> Path:
+        network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+        tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+        save_checkpoint(tmp_path / "member.json", tensors, network_note(network))
+        return tmp_path / "member.json"
+
+    commit = PlainWatcher.on_commit
+
+    def interrupt(watcher: PlainWatcher, *report: Any) -> None:
+        commit(watcher, *report)
+        signal.raise_signal(signal.SIGINT)
+
+    member = f"{{kind: trembling, of: {{kind: checkpoint, path: {checkpoint(0)}}}, name: shaken}}"
+    words = ["--config", write_settings(tmp_path, 2), "--set", f"members=[heuristic, {member}]"]
+    assert run(*words).returncode == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(PlainWatcher, "on_commit", interrupt)
+        assert run(*words).returncode == 130
+    whole, folder = tmp_path / "runs" / "0001", tmp_path / "runs" / "0002"
+    started = fingerprint(folder)
+    checkpoint(1)
+    done = run("--resume", folder)
+    assert done.returncode == 1 and "member shaken" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert fingerprint(folder) == started != fingerprint(whole)
+    checkpoint(0)
+    assert run("--resume", folder).returncode == 0
+    assert fingerprint(folder) == fingerprint(whole)
 
 
 def test_unused_settings_warn(tmp_path, finished):

@@ -14,10 +14,18 @@ from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig, hint_settings
 from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
+from league.ledger.run_directory import RunError
+from league.ledger.verify import refuse_other_occupants
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from league.tasks.blobs import read_blob
-from league.tasks.provenance import league_ancestries, learner_ancestry, learner_identity, training_ancestry
+from league.tasks.provenance import (
+    league_ancestries,
+    learner_ancestry,
+    learner_identity,
+    occupants_of,
+    training_ancestry,
+)
 from partners.llm.distill import distill
 from partners.llm.prompt import load_template
 from partners.llm.student import CARD, LessonGames, Recipe, StudentSettings
@@ -320,3 +328,19 @@ def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_studen
     beginning = f", init_from: {json.dumps(teacher)}"
     refused = in_process("league", "--config", league(tmp_path / "runs", beginning=beginning))
     assert refused.returncode == 2 and "main <- other <- checkpoint" in refused.stderr
+
+
+HINTED = "members: [heuristic]\nlearners: [{name: main}]\nstages: [{name: all, hints: {mode: llm}}]\n"
+
+
+@pytest.mark.parametrize("hinted", ["training", "league"])
+def test_another_provider_of_hints_is_refused_on_resume(tmp_path, monkeypatch, hinted):
+    path = tmp_path / "settings.yaml"
+    path.write_text("hints: {mode: llm}\n" if hinted == "training" else HINTED)
+    config = load_config(path, (), TrainConfig if hinted == "training" else Config)
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    local = occupants_of(config)
+    refuse_other_occupants(path, local, local)
+    monkeypatch.setenv("GROQ_API_KEY", "none")
+    with pytest.raises(RunError, match="the hints"):
+        refuse_other_occupants(path, local, occupants_of(config))

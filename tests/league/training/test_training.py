@@ -6,6 +6,7 @@ import csv
 import hashlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,7 +166,7 @@ def test_a_run_with_a_broken_reward_goes_back_to_its_last_update(tmp_path):
     with pytest.raises(RewardFailure):
         train(config, RunDirectory(tmp_path / "broken_off"), breaking)
     (saved,) = checkpoints(tmp_path / "broken_off")
-    assert load_checkpoint(saved).network() and breaking.warnings
+    assert load_checkpoint(saved).network() and str(saved) in breaking.warnings[0]
     (tmp_path / "broken").unlink()
     run_until(None, tmp_path / "broken_off")
     assert fingerprint(tmp_path / "broken_off") == fingerprint(tmp_path / "whole")
@@ -304,6 +305,30 @@ def test_other_settings_on_resume_are_refused_with_the_difference(tmp_path):
         run_until(settings(tmp_path, "training.algo=reinforce", "training.lr=0.001"), tmp_path / "run")
     assert "without --config" in str(error.value)
     assert fingerprint(tmp_path / "run") == before and len(rows(tmp_path / "run")) == 2
+
+
+def test_replaced_checkpoint_of_the_partner_is_refused(tmp_path):
+    run_until(settings(tmp_path), tmp_path / "partners", 6)
+    first, other = checkpoints(tmp_path / "partners")[:2]
+
+    def put(name: str, source: Path) -> str:
+        for suffix in (".json", ".safetensors"):
+            shutil.copy(source.with_suffix(suffix), (tmp_path / name).with_suffix(suffix))
+        return str(tmp_path / f"{name}.json")
+
+    partner, start = put("partner", first), put("start", first)
+    config = settings(tmp_path, f"env.partner=checkpoint(path={partner!r})", f"training.init_from={start}")
+    run_until(config, tmp_path / "whole", 6)
+    run_until(config, tmp_path / "run", 3)
+    saved = fingerprint(tmp_path / "run")
+    put("partner", other)
+    with pytest.raises(RunError, match=r"env\.partner"):
+        run_until(None, tmp_path / "run")
+    assert fingerprint(tmp_path / "run") == saved
+    put("partner", first)
+    Path(start).unlink()  # every checkpoint holds what was read from it
+    run_until(None, tmp_path / "run", 3)
+    assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
 
 
 def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path):

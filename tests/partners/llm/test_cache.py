@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import shutil
 import sqlite3
 from collections import Counter
 from contextlib import ExitStack, closing
@@ -101,6 +102,15 @@ def test_replay_contacts_no_model(record):
     with pytest.raises(CacheMiss, match=r"c\.db.*'New\.', sample 0"):
         client.complete([ASK, ASK._replace(prompt="New."), ASK._replace(sample=7)])
     assert model.asked == [] and client.path.read_bytes() == before
+
+
+def test_file_is_complete_without_its_log(record, tmp_path):
+    client = record(Answering(counting))
+    (reply,) = client.complete([ASK])
+    (tmp_path / "copy").mkdir()
+    copy = shutil.copy(client.path, tmp_path / "copy")  # while it is open: as after a kill, with the log lost
+    with closing(CachedClient(Answering(counting), copy, "replay")) as replaying:
+        assert replaying.complete([ASK]) == [reply]
 
 
 def test_failures_are_replayed_and_repeated_when_recording(record):
