@@ -33,7 +33,9 @@ _MOST_DIGITS = 6  # of a whole number; more are out of any range, and converting
 _SPACE = " \t\r\n"  # white space in JSON
 _AROUND = _SPACE + "\ufeff"  # that and a byte-order mark, which lenient reading takes for such
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')  # in JSON; the last may be cut off
-_FENCE, _THOUGHT = "```", ("<think>", "</think>")
+_FENCE, _START, _END = "```", "<think>", "</think>"
+# The beginning of an object, perhaps in a fence. No JSON text has it after a tag in a string: quotes are escaped there.
+_OBJECT = re.compile(r'\s*(?:```(?:json)?\s*)?\{\s*"\w', re.IGNORECASE)
 
 
 class Reason(StrEnum):
@@ -126,13 +128,13 @@ def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     """
     line = text.strip(_AROUND)
     notes: tuple[str, ...] = ()
-    opened, closed = _THOUGHT
-    thought, end, rest = line.partition(closed)
-    if end and (line.startswith(opened) or not (opened in thought or line.startswith(("{", _FENCE)))):
+    thought, end, rest = line.partition(_END)
+    lacks_start = _START not in thought and (_OBJECT.match(rest) or not line.startswith(("{", _FENCE)))
+    if end and (lacks_start or line.startswith(_START)):
         line, notes = rest.strip(_AROUND), (THINKING,)
     inside = line.removeprefix(_FENCE).removesuffix(_FENCE)
-    if len(line) == len(inside) + 2 * len(_FENCE) and _FENCE not in inside:
-        line, notes = inside[4 * (inside[:4].lower() == "json") :].strip(_AROUND), (*notes, FENCE)
+    if len(line) == len(inside) + 2 * len(_FENCE):
+        line, notes = re.sub(r"(?i)\Ajson", "", inside).strip(_AROUND), (*notes, FENCE)
     return line, notes
 
 

@@ -25,6 +25,9 @@ from partners.parameters import Range, check_choice, check_fields, check_number
 GROQ_URL = "https://api.groq.com/openai/v1"
 GROQ_KEY = "GROQ_API_KEY"
 GROQ_MODEL = "openai/gpt-oss-20b"  # served in November 2026; Groq's Llama models were shut down in August
+# Names of the limit of tokens, indexed by ServiceSettings.groq: OpenAI's older one, and its and Groq's since 2024. The
+# older one is tried first, as servers that know no other would ignore the newer one, and write without a limit.
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 STRICT = ("openai/gpt-oss-20b", "openai/gpt-oss-120b")  # models that Groq decodes under a schema
 # Fields that make a reasoning model brief, or reasoning uses up the tokens of the answer. Source: Groq's documentation
 # of reasoning, November 2026: gpt-oss takes low, medium and high and can leave its reasoning out; Qwen 3 takes none.
@@ -60,7 +63,7 @@ class ServiceSettings:
     temperature
         Of sampling, 0 for none.
     max_tokens
-        Of one answer, reasoning included.
+        Of one answer, reasoning included; the bound of a request's cost, so ``extra`` cannot change it.
     structure
         Mode of structured output (:mod:`partners.llm.remote.chat`); ``auto`` follows Groq's documentation for its
         models, and probes any other server.
@@ -140,6 +143,9 @@ class ServiceSettings:
             raise ValueError("key_env must be the name of an environment variable, not the key itself")
         check_choice("structure", self.structure, get_args(Structure))
         check_fields(self)
+        extra = {} if self.extra is None else self.extra
+        if not isinstance(extra, Mapping) or extra.keys() & {*TOKEN_LIMITS, "n"}:
+            raise ValueError(f"extra must be fields of a request except n and limits (max_tokens); got {quote(extra)}")
         if self.deadline_s is not None:
             check_number("deadline_s", self.deadline_s, self.timeout_s, 10 * 86_400)
 

@@ -20,7 +20,7 @@ from partners.llm.client import Failure, ModelReply, Query, SetupError, Usage
 from partners.llm.prompt import SYSTEM_SAY
 from partners.llm.remote.failures import RequestFailure, first_words, one_line, parse_json
 from partners.llm.reply import KEYS, MESSAGE_KEY, Legal, LegalReply, read_reply
-from partners.llm.service import ServiceSettings, Structure
+from partners.llm.service import TOKEN_LIMITS, ServiceSettings, Structure
 
 if TYPE_CHECKING:
     import httpx
@@ -32,9 +32,6 @@ STRUCTURES: tuple[Structure, ...] = (  # modes of structured output, the stricte
     "text",
 )
 PROBE = Query("Say hello. (If you were told to answer in JSON, answer in JSON.)", Legal((1, 0, 0), (3,)))
-# Names of the limit of tokens, indexed by ServiceSettings.groq: OpenAI's older one, and its and Groq's since 2024. The
-# older one is tried first, as servers that know no other would ignore the newer one, and write without a limit.
-TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 _MAX_SPLITS = 250  # in a schema; services refuse very large ones, and pools of up to 5 of each type stay below
 _TEMPLATE_TOKENS = 512  # the most that a service's chat template adds
 _TRANSIENT = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
@@ -167,8 +164,8 @@ def _completion(body: str) -> ModelReply | RequestFailure:
     # Where the content is empty, some servers put the text elsewhere.
     content, *others = map(message.get, ("content", "refusal", "reasoning_content", "reasoning"))
     return ModelReply(
-        next(filter(None, map(_text, (content, _get(call, "arguments"), *others))), ""),
-        finished=choice.get("finish_reason") != "length",
+        next(filter(str.strip, map(_text, (content, _get(call, "arguments"), *others))), ""),
+        finished=choice.get("finish_reason") not in ("length", "max_tokens"),
         usage=Usage(prompt, completion) if is_counted else Usage(),
     )
 
@@ -176,12 +173,14 @@ def _completion(body: str) -> ModelReply | RequestFailure:
 def content_text(content: object) -> str:
     """The text in a message's content, a text or a list of parts; empty where it is null or no text."""
     if isinstance(content, list):
-        content = "".join(text for part in content if isinstance(text := _get(part, "text"), str))
+        texts = [_get(part, "text") for part in content if _get(part, "type") in (None, "text", "output_text")]
+        content = "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 
 
 def _text(content: object) -> str:
-    """The text of a reply, storable."""
+    """The text of a reply, storable; of an object its JSON."""
+    content = json.dumps(content) if content and isinstance(content, dict) else content
     return content_text(content)[:_MAX_TEXT].encode("utf-8", "replace").decode()  # JSON can hold halves of characters
 
 

@@ -21,7 +21,6 @@ from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.remote.chat import (
     PROBE,
     STRUCTURES,
-    TOKEN_LIMITS,
     is_enforced,
     max_prompt_tokens,
     read_answer,
@@ -30,7 +29,7 @@ from partners.llm.remote.chat import (
 from partners.llm.remote.failures import FailureNotices, RequestFailure
 from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.remote.wire import Wire
-from partners.llm.service import ServiceSettings, Structure
+from partners.llm.service import TOKEN_LIMITS, ServiceSettings, Structure
 
 Result = TypeVar("Result")
 ENFORCED = "enforced"
@@ -188,9 +187,9 @@ class RemoteClient:
         limit, other_limit = TOKEN_LIMITS[settings.groq], TOKEN_LIMITS[not settings.groq]
         worst = settings.price.cost(max_prompt_tokens(body), settings.max_tokens)
         deadline: float | None = None
-        failure = _PAUSED
+        attempt, failure = 1, _PAUSED
         async with session.limiter:
-            for attempt in range(1, settings.max_attempts + 1):
+            while True:
                 left_s = self.budget.seconds_left
                 if left_s <= 0:
                     return _OVER_BUDGET
@@ -205,7 +204,9 @@ class RemoteClient:
                     deadline = clock.monotonic() + min(settings.total_s, self.budget.seconds_left)
                 answer, spent = None, worst
                 if limit in body and self.limit != limit:
-                    body.setdefault(self.limit, body.pop(limit))
+                    body[self.limit] = body.pop(limit)
+                if failure is not _PAUSED:
+                    self.tally["retries"] += 1
                 try:
                     answer, spent = await self._send(session, body, worst, deadline)
                 except SetupError:
@@ -219,19 +220,17 @@ class RemoteClient:
                 failure = answer
                 self.tally[f"bad_{failure.failure}"] += 1
                 if limit in body and (failure.field == limit or other_limit in failure.words):
-                    self.tally["retries"] += 1
                     self.limit = other_limit
-                    continue
+                    continue  # the attempt, which the name alone has failed
                 if query is not PROBE:
                     self._notices.add_request(failure)
                 wait = _backoff(query, attempt) if failure.wait_s is None else failure.wait_s
                 is_last = attempt == settings.max_attempts or clock.monotonic() + wait > deadline
                 if is_last or not failure.retry:
-                    break
-                self.tally["retries"] += 1
+                    return failure
+                attempt += 1
                 if wait:
                     await clock.sleep(wait)
-        return failure
 
     async def _send(
         self, session: _Session, body: Mapping[str, Any], worst: Cost, deadline: float

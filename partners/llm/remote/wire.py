@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2_000_000  # of an answer; a reply of a hundred thousand tokens has less
 _NO_KEY = "none"  # sent to a server that needs no key
+_LOCAL = re.compile(r"localhost|127(\.\d+){3}|0\.0\.0\.0|::1?")  # hosts: this machine
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")  # environment variables, in any case
 
 
@@ -47,16 +49,17 @@ class Wire:
         headers["Accept-Encoding"] = "identity"
         if not settings.groq:
             headers |= {name: Omit() for name in _groq_headers()} | {"Authorization": f"Bearer {key}"}
-        host = urlsplit(settings.url).hostname or ""
-        self._is_local = host in ("localhost", "::1") or host.startswith("127.")
+        address = urlsplit(settings.url)
+        self._is_local, has_tls = _LOCAL.fullmatch(address.hostname or "") is not None, address.scheme == "https"
         try:  # with a transport of its own the client uses no proxy of the environment
-            direct = AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS) if self._is_local else None
+            direct = AsyncHTTPTransport(verify=has_tls, limits=DEFAULT_CONNECTION_LIMITS) if self._is_local else None
             client = DefaultAsyncHttpxClient(
-                follow_redirects=False, event_hooks={"response": [_read_body]}, transport=direct
+                verify=has_tls, follow_redirects=False, event_hooks={"response": [_read_body]}, transport=direct
             )
         except (ImportError, InvalidURL, ValueError, OSError) as error:
-            is_file = isinstance(error, OSError)  # of TLS
-            names = _variables("ssl_cert_file", "sslkeylogfile") if is_file else _variables(*_PROXIES, "no_proxy")
+            file = "sslkeylogfile" if getattr(error, "filename", None) else "ssl_cert_file"  # that one has no file name
+            variables = [file] if isinstance(error, OSError) else [*_PROXIES, "no_proxy"]
+            names = _variables(*variables, words=str(error))
             raise SetupError(f"{names or 'a system setting'} cannot be used ({error}): correct or unset it") from None
         self._sdk = AsyncGroq(
             api_key=key, base_url=settings.url, max_retries=0, default_headers=headers, http_client=client
@@ -101,9 +104,10 @@ def read_key(variable: str | None) -> str:
     return key
 
 
-def _variables(*names: str) -> str:
-    """The environment variables of these ``names``, in any case, that are set: ``$HTTP_PROXY, $no_proxy``."""
-    return ", ".join(f"${name}" for name in sorted(os.environ) if name.lower() in names and os.environ[name])
+def _variables(*names: str, words: str = "") -> str:
+    """The set environment variables of these ``names``, in any case; those that ``words`` quote, if there are any."""
+    given = {name: value for name, value in sorted(os.environ.items()) if value and name.lower() in names}
+    return ", ".join(f"${name}" for name in [name for name in given if given[name] in words] or given)
 
 
 def _groq_headers() -> list[str]:

@@ -16,18 +16,19 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+import certifi
 import pytest
 
 from partners.llm.budget import Budget, Cost, Limits, Price
 from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
-from partners.llm.remote.chat import TOKEN_LIMITS, legal_schema, request_body, retry_after
+from partners.llm.remote.chat import legal_schema, request_body, retry_after
 from partners.llm.remote.client import RemoteClient
 from partners.llm.remote.failures import RequestFailure
 from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.reply import Legal
-from partners.llm.service import GROQ_MODEL, ServiceSettings
+from partners.llm.service import GROQ_MODEL, TOKEN_LIMITS, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, completion
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
@@ -56,8 +57,12 @@ def bad_reply(code: str, text: object, words: str = "Failed to call a function."
 
 
 LIMIT = "max completion tokens reached before generating a valid document"
-PARTS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": OK_LINE[:9]}, {"text": OK_LINE[9:]}]
+PARTS = [
+    {"type": "thinking", "thinking": "hm"}, {"type": "reasoning", "text": "hm"}, {"type": "text", "text": OK_LINE[:9]},
+    {"text": OK_LINE[9:20]}, {"type": "output_text", "text": OK_LINE[20:]},
+]  # fmt: skip
 CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
+OBJECT_CALL = {"function": {"name": "propose", "arguments": json.loads(OK_LINE)}}
 OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
@@ -71,6 +76,7 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
     "half a character": ([completion("\ud800!")], 1, [], "?!"),
     "a megabyte": ([completion("a" * 10**6)], 1, [], "a" * 65_536),
     "finish length": ([completion("", finish="length")], 1, [], "cut"),
+    "finish max_tokens": ([completion("", finish="max_tokens")], 1, [], "cut"),
     "302": ([Page(302, headers={"location": "http://127.0.0.1:9/"})], 1, [], Failure.REFUSED),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
     "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
@@ -80,8 +86,10 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
     "parts": ([message(content=PARTS)], 1, [], OK_LINE),
     "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
     "reasoning alone, vLLM's newer name": ([message(content="", reasoning=OK_LINE)], 1, [], OK_LINE),
+    "reasoning beside white space": ([message(content=" \n", reasoning=OK_LINE)], 1, [], OK_LINE),
     "refusal": ([message(content=None, refusal="I will not.", reasoning="hm")], 1, [], "I will not."),
     "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
+    "tool call with an object": ([message(tool_calls=[OBJECT_CALL])], 1, [], json.dumps(json.loads(OK_LINE))),
     "function call": ([message(content=None, function_call=CALL["function"])], 1, [], OK_LINE),
     "senseless fields": ([message(content=7, tool_calls="abc", function_call=[], refusal={})], 1, [], ""),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
@@ -146,6 +154,22 @@ def test_other_name_of_the_token_limit_is_tried_once(serve):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("structure", "requests"), [("text", 2), ("auto", 3)])
+def test_other_name_of_the_token_limit_is_no_attempt(serve, structure, requests):
+    def answer(heard, number):
+        if number == 0 or "max_tokens" in heard.body:
+            return renamed(heard, number)
+        return completion('{"act_type": 3, "oA": [0, 0, 0], "confidence": 1}')
+
+    service, client, _ = serve(answer, structure=structure, max_attempts=1)
+    assert client.complete([ASK])[0].failure is None
+    assert client.structure == ("text" if structure == "text" else "json_schema")
+    assert (len(service.heard), client.tally["retries"]) == (requests, 1)
+    _, client, _ = serve(renamed, max_requests=1)
+    assert client.complete([ASK])[0].failure is Failure.BUDGET
+    assert (client.tally["requests"], client.tally["retries"]) == (1, 0)
+
+
 def test_older_name_of_the_token_limit(serve, monkeypatch):
     def answer(heard, number):
         known = "max_tokens" in heard.body
@@ -164,32 +188,36 @@ SOCKS, DEAD = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("http_proxy", DEAD), ("HTTP_PROXY", "x://"), ("NO_PROXY", "[::1]")],
-)
+    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("http_proxy", DEAD), ("HTTP_PROXY", "x://"), ("NO_PROXY", "[::1]"),
+     ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
+)  # fmt: skip
 def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     service, *_ = serve(completion())
-    for host in ("127.0.0.1", "localhost"):
+    for host in ("127.0.0.1", "localhost", "0.0.0.0"):
         url = service.url.replace("127.0.0.1", host)
         with closing(RemoteClient(ServiceSettings("openai", "m", url, structure="text"))) as other:
             assert other.complete([ASK])[0].text == OK_LINE
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "other"),
     [
-        ("ALL_PROXY", "socks9://127.0.0.1:9"),
-        ("all_proxy", "http://[::1"),
-        ("NO_PROXY", "localhost,[::1]"),
-        ("SSL_CERT_FILE", "/nonexistent/ca.pem"),
-        ("SSL_CERT_FILE", __file__),
+        ("ALL_PROXY", "socks9://127.0.0.1:9", "NO_PROXY"),
+        ("all_proxy", "http://[::1", "SSL_CERT_FILE"),
+        ("NO_PROXY", "localhost,[::1]", "SSLKEYLOGFILE"),
+        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "SSLKEYLOGFILE"),
+        ("SSL_CERT_FILE", __file__, "NO_PROXY"),
+        ("SSLKEYLOGFILE", "/nonexistent/keys", "SSL_CERT_FILE"),
     ],
 )
-def test_unusable_variable_is_named(services, monkeypatch, name, value):
+def test_unusable_variable_is_named(services, monkeypatch, tmp_path, name, value, other):
     services(completion())  # without the proxies of the user
+    (tmp_path / "file").write_text(Path(certifi.where()).read_text())
+    monkeypatch.setenv(other, str(tmp_path / "file"))
     monkeypatch.setenv(name, value)
-    with pytest.raises(SetupError, match=rf"\${name}\b") as caught:
-        RemoteClient(ServiceSettings("openai", "m", "http://192.0.2.1/v1")).complete([ASK])
+    with pytest.raises(SetupError, match=rf"^\${name} ") as caught:  # and the other is not
+        RemoteClient(ServiceSettings("openai", "m", "https://127.example.com/v1")).complete([ASK])
     assert "\n" not in str(caught.value)
 
 
@@ -424,6 +452,10 @@ def test_request_body(serve):
         ({"base_url": f"http://host/v1?key={SENTINEL}"}, "keys belong into the environment"),
         ({"key_env": f"{SENTINEL}-{SENTINEL}"}, "not the key itself"),
         ({"in_flight": 0}, "in_flight must be"),
+        ({"extra": {"max_tokens": None}}, "extra must be"),
+        ({"extra": {"max_completion_tokens": 60_000}}, "extra must be"),
+        ({"extra": {"n": 9}}, "extra must be"),
+        ({"extra": "abc"}, "extra must be"),
         ({"structure": "yaml"}, "structure must be"),
         ({"max_requests": 1.5}, "max_requests must be"),
         ({"max_usd": float("nan"), "prompt_price": 1, "completion_price": 1}, "max_usd must be"),

@@ -121,6 +121,8 @@ LENIENT = {
     f"The hats {{2}} are worth more.\n</think>\n\n{GOOD}": ("let_pass_thinking",),
     f"</think>{GOOD}": ("let_pass_thinking",),
     f"hm</think>\n```JSON\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
+    f"{{hats}} first.</think>\n{GOOD}": ("let_pass_thinking",),
+    f'{{"act_type": 1}}?</think>```JSON\n{GOOD}\n```': ("let_pass_thinking", "let_pass_fence"),
     f"\ufeff{GOOD}": (),
     f"\ufeff```Json\n\ufeff{GOOD}\n```": ("let_pass_fence",),
 }
@@ -181,6 +183,8 @@ def test_reply_line_with_a_message_round_trip(message, reading):
     assert isinstance(said, LegalReply) and said[:2] == (Action(Act.PROPOSE, (2, 1, 0)), 1 / 3)
     assert said.say == as_message(message, MAX_MESSAGE_LENGTH)
     assert said.notes == (() if said.say == message else ("say_trimmed",))
+    fenced = read_reply(f"```json\n{line}\n```", TALK, reading="lenient")
+    assert fenced == said._replace(notes=("let_pass_fence", *said.notes))
 
 
 def test_longest_message_round_trip():
