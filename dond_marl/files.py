@@ -107,7 +107,9 @@ def read_row(line: bytes, path: Path, number: int) -> dict[str, Any]:
     """The object in a line. Raises :class:`~dond_marl.errors.InputError`, which names the file and the line."""
     row = _object_in(line)
     if row is None:
-        raise InputError(f"{path}, line {number}: is no JSON object; name another file, restore this one, or delete that line")
+        raise InputError(
+            f"{path}, line {number}: is no JSON object; name another file, restore this one, or delete that line"
+        )
     return row
 
 

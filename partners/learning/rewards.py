@@ -78,7 +78,7 @@ def pay(reward: Reward, seat: int, games: Games, earned: Points) -> Points:
     Raises :class:`RewardFailure` for an error of the reward and for other numbers; what judges raise is passed on.
     """
     name = getattr(reward, "__qualname__", type(reward).__qualname__)
-    shown, own = games.rows(slice(None)), earned.view()
+    shown, own = games.rows(slice(None)), earned.copy()
     for array in (own, *shown, *shown.scenarios):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
