@@ -125,12 +125,12 @@ class RunFailure(DondError, RuntimeError):
 def blame(failure: Callable[[BaseException], BaseException], *passing: type[BaseException]) -> Iterator[None]:
     """A context for code of users, which may raise anything: ``failure(error)`` is raised in place of its errors.
 
-    A stop (:func:`is_stop`), ``MemoryError`` and errors of the classes ``passing`` are raised as they are.
+    A stop (:func:`is_stop`) and errors of the classes ``passing`` are raised as they are.
     """
     try:
         yield
     except BaseException as error:
-        if is_stop(error) or isinstance(error, (MemoryError, *passing)):
+        if is_stop(error) or isinstance(error, passing):
             raise
         raise failure(error) from error
 

@@ -34,7 +34,7 @@ BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
 PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
 # Files of a start, and the tables of a league without rounds; with any other file a folder is not deleted.
-STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
+STARTS = (LOCK, SETTINGS, f".{SETTINGS}", LEDGER, BLOBS, CHECKPOINTS, ".room", "events.out.tfevents")
 START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
 CHECKOUT = Path(__file__).resolve().parents[2]

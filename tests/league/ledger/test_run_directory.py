@@ -74,7 +74,7 @@ def test_failed_league_start_leaves_no_run(tmp_path, capsys):
 
 def test_newest_run_skips_runs_that_never_began(tmp_path):
     run, notices = trained(tmp_path / "0003", 2), list[str]()
-    trained(tmp_path / "0004", 0)
+    (trained(tmp_path / "0004", 0) / ".room").write_text("")  # of a kill
     (tmp_path / "0005").mkdir()
     assert newest_run(tmp_path, SETTINGS, notices.append).path == run
     assert [notice.split()[0] for notice in notices] == [str(tmp_path / name) for name in ("0005", "0004")]

@@ -215,6 +215,10 @@ def leave() -> None:
     raise SystemExit(0)
 
 
+def refuse() -> None:
+    raise InputError("of the reward's own")
+
+
 WRONG = {
     "nan": lambda games, earned: earned * math.nan,
     "inf": lambda games, earned: earned + math.inf,
@@ -228,6 +232,7 @@ WRONG = {
     "writes scenarios": lambda games, earned: write(games.scenarios.counts),
     "raises": lambda games, earned: earned["none"],
     "exits": lambda games, earned: leave(),
+    "refuses": lambda games, earned: refuse(),
 }
 
 
