@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import DECISIONS
-from dond_marl.errors import blame
-from dond_marl.game import MAX_COUNT, Act, Rules, rule_against_message
+from dond_marl.errors import InputError, blame, quote
+from dond_marl.game import MAX_COUNT, Act, Rules, as_integer, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, observe_turns
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, Scenarios, open_source
@@ -59,16 +59,19 @@ def check_partner(
 
     ``games``: by default 4, or 1 where answers are expensive. ``sources`` and ``variants`` (rules, and whether values
     are revealed) restrict the kinds to those that it supports. ``report`` is told first how many decisions that takes.
-    Raises :class:`AssertionError` naming the first violation and its position.
+    Raises :class:`AssertionError` naming the first violation and its position, and ``ValueError`` for other ``games``.
     """
     _check_kind(partner)
-    exempt, games = partner.traits.remote or partner.traits.human, games or 4 - 3 * expensive_to_query(partner.traits)
+    exempt = partner.traits.remote or partner.traits.human
+    number = 4 - 3 * expensive_to_query(partner.traits) if games is None else as_integer(games)
+    if number is None or number < 1:
+        raise InputError(f"games must be a whole number of at least 1, or None; got {quote(games)}")
     kinds = len(sources) - ("lewis" in sources and max_count < LEWIS_MAX_COUNT)
-    reached = kinds * games * sum(min(rules.max_turns, _EARLY + _LATE) for rules, _ in variants)
+    reached = kinds * number * sum(min(rules.max_turns, _EARLY + _LATE) for rules, _ in variants)
     report(f"{partner_name(partner)} is asked for {reached * (1 if exempt else QUERIES):,} decisions at most")
     copy = partner if exempt else _copy_by_pickling(partner)
     rng = generator(0, "conformance")
-    for position in positions(partner, max_count=max_count, games=games, sources=sources, variants=variants):
+    for position in positions(partner, max_count=max_count, games=number, sources=sources, variants=variants):
         decisions = _ask(partner, position.where, position.turns)
         if not exempt:
             _check_pure(partner, position, decisions, rng)
@@ -210,7 +213,7 @@ def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
         ((decisions.confidence >= 0) & (decisions.confidence <= 1)).all(), partner, where, "has confidence outside 0..1"
     )
     _expect(np.isin(decisions.cause, list(Cause)).all(), partner, where, "gives a cause that is no Cause")
-    return decisions
+    return _rows(decisions, np.arange(size))  # a copy: the partner may use its arrays again
 
 
 def _expect(condition: bool | np.bool_, partner: object, where: str, violation: str) -> None:
@@ -249,7 +252,7 @@ def _bytes(turns: Turns) -> list[bytes]:
 
 def _answers(query: tuple[Partner, list[Turns]]) -> list[Decisions]:
     partner, batches = query
-    return [partner.act(turns) for turns in batches]
+    return [_rows(partner.act(turns), np.arange(turns.size)) for turns in batches]
 
 
 def _scenarios(source: str, max_count: int, games: int, rng: np.random.Generator) -> Scenarios:

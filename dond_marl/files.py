@@ -86,12 +86,14 @@ def refuse_link(path: Path) -> None:
 
 
 def finished_lines(path: Path) -> list[bytes]:
-    """The lines of a file of JSON objects, with line ends, without a torn last one; none where there is no file.
+    """The lines of a file of JSON objects, with line ends, without a torn or blank end; none where there is no file.
 
     Raises ``OSError``.
     """
     lines = read_bytes(path, MOST_ROWS).splitlines(keepends=True) if path.exists() else []
-    return lines[:-1] if lines and is_torn(lines[-1]) else lines
+    while lines and (is_torn(lines[-1]) or not lines[-1].strip()):
+        lines.pop()
+    return lines
 
 
 def is_torn(line: bytes) -> bool:

@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from dond_marl.errors import InputError, MissingLibrary, UntrustedError, error_line, missing_library, quote
+from dond_marl.errors import InputError, MissingLibrary, UntrustedError, blame, error_line, missing_library, quote
 from dond_marl.files import read_bytes, user_path
 from dond_marl.seats import Partner, Traits
 
@@ -98,20 +98,19 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
         parameters.pop(DIGEST, None)
     if one_game and "one_game" in inspect.signature(factory).parameters:
         parameters = {"one_game": True, **parameters}
-    try:
-        partner = factory(**parameters)
-    except (OccupantNameError, MissingLibrary, UntrustedError):
-        raise
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and (
-            missing := missing_library(error, f"the occupant {quote(kind)}")
-        ):
-            raise missing from error
+
+    def failure(error: BaseException) -> InputError:
+        missing = isinstance(error, ModuleNotFoundError) and missing_library(error, f"the occupant {quote(kind)}")
+        if missing:
+            return missing
         name, _, reason = error_line(error).partition(": ")
         if isinstance(error, ValueError):  # its message is written for the user
-            raise OccupantNameError(f"{quote(kind)}: {reason}") from error
+            return OccupantNameError(f"{quote(kind)}: {reason}")
         cause = f"{reason} ({name})" if reason else name.removesuffix(":")
-        raise OccupantNameError(f"{quote(kind)} cannot be made: {cause}") from error
+        return OccupantNameError(f"{quote(kind)} cannot be made: {cause}")
+
+    with blame(failure, OccupantNameError, MissingLibrary, UntrustedError):
+        partner = factory(**parameters)
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
             f"{quote(kind)} is no partner: {type(partner).__name__} needs act(turns) and traits (docs/TUTORIAL.md)"

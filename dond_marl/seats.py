@@ -251,20 +251,12 @@ class HintSource(Protocol):
 
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
-    """Decisions from ``act_type[B]`` and ``oA[B, 3]``, with confidence 1, cause ``FREE``. Raises as :func:`as_int8`."""
-    size = len(act_type)
-    return Decisions(
-        as_int8(act_type), as_int8(oA), constant(1.0, np.float32, size), constant(Cause.FREE, np.int8, size)
-    )
-
-
-def as_int8(values: NDArray[np.generic]) -> Int8s:
-    """``values`` as int8. Raises ``ValueError`` for numbers that it cannot hold, of which NumPy would make others."""
-    given = np.asarray(values)
-    narrow = given.astype(np.int8, copy=False)
-    if narrow is not given and not np.array_equal(narrow, given):
-        raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(given)}")
-    return narrow
+    """Decisions ``act_type[B]``, ``oA[B, 3]`` of confidence 1, ``FREE``. ``ValueError`` for what int8 cannot hold."""
+    act, kept = (np.asarray(given).astype(np.int8, copy=False) for given in (act_type, oA))
+    for narrow, given in ((act, act_type), (kept, oA)):
+        if narrow is not given and not np.array_equal(narrow, given):
+            raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(given)}")
+    return Decisions(act, kept, constant(1.0, np.float32, len(act)), constant(Cause.FREE, np.int8, len(act)))
 
 
 def are_offers(act: NDArray[np.integer]) -> Bools:

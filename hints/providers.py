@@ -109,7 +109,7 @@ class ExpertHinter:
 
 def advice_from(turns: Turns, decisions: Decisions) -> Advice:
     """A partner's decisions as hints; unavailable unless legal, well-formed, and its own choice or the fallback's."""
-    if not _well_formed(decisions, turns.size):
+    if not well_formed(decisions, turns.size):
         return no_advice(turns.size, Cause.UNPARSABLE)
     confidence = np.asarray(decisions.confidence, dtype=np.float32)
     in_range = (confidence >= 0) & (confidence <= 1)  # false for NaN
@@ -141,10 +141,11 @@ def no_advice(size: int, cause: Cause) -> Advice:
     return Advice(hints, constant(cause, np.int8, size))
 
 
-def _well_formed(decisions: object, size: int) -> bool:
-    if not isinstance(decisions, Decisions):
+def well_formed(decisions: object, size: int) -> bool:
+    """Whether decisions, or hints, are those of ``size`` games: of the right shapes and kinds, and of known causes."""
+    if not isinstance(decisions, Decisions | Hints):
         return False
-    act, oA, confidence, cause = (np.asarray(field) for field in decisions[:4])
+    act, oA, confidence, cause = (np.asarray(field) for field in decisions[:4])  # of hints: available, 0 or 1
     shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
     kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
     return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

@@ -12,7 +12,7 @@ import numpy as np
 from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
-from hints.providers import Adviser, neutral_unless
+from hints.providers import Adviser, neutral_unless, no_advice, well_formed
 
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
 
@@ -104,7 +104,9 @@ def hint_features(hints: Hints, caps: Int8s) -> Floats:
 
 
 def _without_illegal(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
-    """Hints of a hinter without causes, illegal ones made neutral so that features stay in range."""
+    """Hints of a hinter without causes, illegal and malformed ones made neutral so that features stay in range."""
+    if not well_formed(hints, turns.size):
+        return no_advice(turns.size, Cause.UNPARSABLE)
     illegal = hints.available & ~is_legal(turns, hints.act_type, hints.oA)
     confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
     cause = np.where(illegal, Cause.ILLEGAL, Cause.FREE).astype(np.int8)

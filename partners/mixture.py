@@ -9,10 +9,11 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.batch import check_decisions
 from dond_marl.errors import quote
 from dond_marl.game import Act
 from dond_marl.occupants import Spec, seat_occupant, spec_name
-from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns, as_int8
+from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
 MEMBER_DRAW = -1  # the last of a game's eight uniforms draws the partner, which may use the others
@@ -103,7 +104,7 @@ class Mixture:
         drawn, noise = self.draw(turns.game_noise)
         order = np.argsort(self._place[drawn], kind="stable")  # each partner's games side by side: gathered once
         sorted_turns = turns.rows(order)._replace(game_noise=noise[order])
-        act, oA = np.empty(turns.size, dtype=np.int8), np.empty((turns.size, 3), dtype=np.int8)
+        act, oA = np.empty(turns.size, dtype=np.int8), np.empty((3, turns.size), dtype=np.int8)
         confidence, cause = np.empty(turns.size, dtype=np.float32), np.empty(turns.size, dtype=np.int8)
         messages: Texts | None = None
         games, start = np.bincount(drawn, minlength=len(self.partners)).tolist(), 0
@@ -119,12 +120,12 @@ class Mixture:
                 decisions = players[0].act(own)
             else:
                 decisions = cast(JointPlayer, players[0]).act_jointly(players, sizes, own)
-            act[rows], oA[rows], cause[rows] = map(as_int8, (decisions.act_type, decisions.oA, decisions.cause))
-            confidence[rows] = decisions.confidence
+            act[rows], oA[:, rows] = check_decisions(decisions, len(rows))
+            confidence[rows], cause[rows] = decisions.confidence, decisions.cause
             if decisions.messages is not None:
                 messages = np.full(turns.size, "", dtype=np.object_) if messages is None else messages
                 messages[rows] = decisions.messages
-        return Decisions(act, oA, confidence, cause, messages)
+        return Decisions(act, oA.T, confidence, cause, messages)
 
 
 class BySeat:

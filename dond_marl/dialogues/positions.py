@@ -20,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.batch import check_decisions
 from dond_marl.dialogues.games import Negotiation, acts, negotiations
 from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.scenarios.sources import is_trainable, pack
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, as_int8, turns_after
+from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Rows, Turns, turns_after
 from dond_marl.statistics import scenario_groups
 
 PRIOR = "lewis"  # the scenarios of the talks are of that space
@@ -120,9 +121,8 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
         raise ValueError(f"only a deterministic and memoryless occupant answers at a position; got {partner.traits}")
     act, oA = np.zeros(positions.size, dtype=np.int8), np.zeros((positions.size, 3), dtype=np.int8)
     for places, turns in positions.turns():
-        decisions = partner.act(turns)
-        offers = decisions.act_type <= Act.INSIST
-        act[places], oA[places] = as_int8(decisions.act_type), as_int8(decisions.oA * offers[:, None])
+        act[places], kept = check_decisions(partner.act(turns), turns.size)
+        oA[places] = kept.T * (act[places] <= Act.INSIST)[:, None]
     return act, oA
 
 

@@ -47,6 +47,8 @@ def read_lines(path: str | Path) -> Iterator[GameRecord | InexactGame]:
             for number, line in enumerate(file, start=1):
                 if is_torn(line):
                     return
+                if not line.strip():
+                    continue
                 try:
                     yield game_from_line(line.decode("utf-8").rstrip("\n"))
                 except RecordError as error:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -106,8 +107,11 @@ def pack(scenarios: Iterable[Scenario], prior: str = "") -> Scenarios:
 
 
 def played_prior(scenarios: Scenarios) -> str:
-    """The prior of scenarios that are to be played. Raises :class:`ScenarioError` where they name none that exists."""
-    if scenarios.prior.partition("(")[0] not in SOURCES:
+    """The prior of scenarios to play. Raises :class:`ScenarioError` if there is none, or a number is outside 0..10."""
+    for numbers in scenarios[:2]:
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < DIGIT:
+            raise ScenarioError(f"counts and values are in 0..{DIGIT - 1}; got {numbers.min()}..{numbers.max()}")
+    if re.sub(r"\(budget=\d+\)\Z", "", scenarios.prior) not in SOURCES:
         known, given = ", ".join(SOURCES), quote(scenarios.prior)
         raise ScenarioError(f"scenarios to play name their prior, as in pack(..., 'lewis'): {known}; got {given}")
     return scenarios.prior

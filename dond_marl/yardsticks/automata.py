@@ -16,9 +16,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.batch import check_decisions
 from dond_marl.game import Rules
 from dond_marl.randomness import GOLDEN, mix_bits
-from dond_marl.seats import Int8s, Partner, Turns, as_int8, constant, partner_name, turns_after
+from dond_marl.seats import Int8s, Partner, Turns, constant, partner_name, turns_after
 from dond_marl.yardsticks.best_response import OutOfReach
 from dond_marl.yardsticks.contexts import Index, Splits, Views, act_numbers, splits_of
 
@@ -178,13 +179,12 @@ class Automaton:
     def _answers(self, policy: Index, acts: Int8s, offers: Int8s) -> NDArray[np.int16]:
         """The number of each policy's act after a history, ``[R]``."""
         size = len(policy)
-        act, oA = np.zeros(size, dtype=np.int8), np.zeros((size, 3), dtype=np.int8)
+        act, oA = np.zeros(size, dtype=np.int8), np.zeros((3, size), dtype=np.int8)
         for number, rows in self._by_persona(policy):
             every = len(rows) == size
             turns = self._turns(*(policy, acts, offers) if every else (policy[rows], acts[:, rows], offers[..., rows]))
-            reply = self.personas[number].partner.act(turns)
-            act[rows], oA[rows] = as_int8(reply.act_type), as_int8(reply.oA)
-        return act_numbers(self.views.counts[0], act, oA, self.width).astype(np.int16)
+            act[rows], oA[:, rows] = check_decisions(self.personas[number].partner.act(turns), len(rows))
+        return act_numbers(self.views.counts[0], act, oA.T, self.width).astype(np.int16)
 
     def _by_persona(self, policy: Index) -> list[tuple[int, Index]]:
         if len(self.personas) == 1:

@@ -17,9 +17,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns, partner_name, turns_after
-from dond_marl.splits import action_index
+from dond_marl.splits import action_count, action_index
 from dond_marl.yardsticks.contexts import Index, Views, act_numbers, splits_of
 
 BLOCK = 1 << 14  # rows that a partner is queried for in one call
@@ -83,7 +84,10 @@ class Replies:
         for start in range(0, len(requested), PROBABLE_BLOCK):
             rows = requested[start : start + PROBABLE_BLOCK]
             view, number = every_view[rows], every_number[rows]
-            probs = self.partner.probs(self.turns(view, number, left), max_count)
+            probs = np.asarray(self.partner.probs(self.turns(view, number, left), max_count))
+            shape, name = (len(rows), action_count(max_count)), partner_name(self.partner)
+            if probs.shape != shape or not (probs.min() >= 0 and np.allclose(probs.sum(axis=1), 1)):
+                raise NotComputable(f"{name}: probs must be {shape}, each row of sum 1; got {quote(probs)}")
             table[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
         return table
 

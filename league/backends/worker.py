@@ -77,7 +77,6 @@ def _result(task: Task, place: Place, page: attribution.Page, link: Connection) 
         return _portable(error)
     except BaseException as error:  # noqa: BLE001  # only a member's code raises KeyboardInterrupt here
         page.give_up(error_line(error))
-    os._exit(attribution.GAVE_UP)
 
 
 def _portable(error: Exception) -> Exception:

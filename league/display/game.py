@@ -211,7 +211,7 @@ def describe_action(action: Action, view: View, label: str = "") -> str:
 def warning(action: Action, view: View) -> str:
     """A warning if ``action`` may leave the person with nothing; otherwise empty."""
     act, rules = action.act_type, view.state.rules
-    if rules.secret_claims:
+    if rules.secret_claims and (view.state.claiming or not act.is_offer):
         return _risk_of_claiming(action, view) if view.state.claiming else ""
     if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
         return "Their offer is worth nothing to you."

@@ -78,7 +78,7 @@ class Terms(NamedTuple):
 
 
 class Witness:
-    """A player that records the turns of its queries and its decisions."""
+    """A player that records the turns of its queries and copies of its decisions, whose arrays it may use again."""
 
     def __init__(self, player: Partner) -> None:
         self.player, self.traits = player, player.traits
@@ -88,7 +88,7 @@ class Witness:
     def act(self, turns: Turns) -> Decisions:
         decisions = self.player.act(turns)
         self.turns.append(turns)
-        self.decisions.append(decisions)
+        self.decisions.append(decisions._replace(act_type=np.array(decisions.act_type), oA=np.array(decisions.oA)))
         return decisions
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dond_marl.errors import InputError, UntrustedError, error_line, quote
+from dond_marl.errors import InputError, UntrustedError, blame, error_line, quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
@@ -291,15 +291,14 @@ def predicate_name(spec: object) -> str:
 def predicate_of(name: str) -> Predicate:
     """The predicate of a canonical text. Raises :class:`PredicateError`, also if its file has changed since."""
     kind, parameters = parse_spec(name)
-    try:
+
+    def failure(error: BaseException) -> PredicateError:
+        reason = error if isinstance(error, OccupantNameError) else error_line(error)
+        return PredicateError(f"the predicate {kind} cannot be made: {reason}")
+
+    with blame(failure, UntrustedError):
         factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
         predicate = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
-    except UntrustedError:
-        raise
-    except OccupantNameError as error:
-        raise PredicateError(f"the predicate {kind} cannot be made: {error}") from None
-    except (Exception, SystemExit) as error:  # user code may raise anything
-        raise PredicateError(f"the predicate {kind} cannot be made: {error_line(error)}") from error
     if not callable(predicate):
         raise PredicateError(f"the predicate {kind} must make a function of StageHistory; it made {quote(predicate)}")
     return cast("Predicate", predicate)

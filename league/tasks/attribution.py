@@ -24,16 +24,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
 from dond_marl.seats import Decisions, Partner, Traits, Turns, expensive_to_query
-from dond_marl.yardsticks.automata import drawn_personas
 
 PAGE = 4096  # bytes: room for three names of 80 characters and 300 of last words, of four bytes each
 LENGTH = struct.Struct("<I")
-IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 GAVE_UP = 70  # exit code of a worker whose last words are on the page
 IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 clock = time.monotonic  # one for all processes of a machine
@@ -88,9 +86,10 @@ class Page:
             self._slowest = member
         self._write(None, 0.0, None)
 
-    def give_up(self, words: str) -> None:
-        """Note that the process ends because of what the last member that raised has raised; ``words``: what it was."""
+    def give_up(self, words: str) -> NoReturn:
+        """End the process because of what the last member that raised has raised; ``words``: what it was."""
         self._write(self.raised_by, clock(), words)
+        os._exit(GAVE_UP)
 
     def _write(self, member: str | None, since: float, words: str | None) -> None:
         before, longest = self._seconds.get(member or "", 0.0), self._seconds.get(self._slowest or "", 0.0)
@@ -132,7 +131,6 @@ def check_link(member: str) -> None:
     if _page is not None and not _page.is_linked:
         _page.raised_by = member
         _page.give_up("it closed files that were not its own")
-        os._exit(GAVE_UP)
 
 
 def _file_of(descriptor: int) -> tuple[int, int] | None:
@@ -174,9 +172,12 @@ def unwrap(partner: Partner) -> Partner:
 
 
 def is_free(partner: Partner) -> bool:
-    """Whether a partner may be queried beyond its games: it is not expensive, nor code of others, which may be so."""
-    own = (type(each.partner).__module__.startswith("partners.") for each in drawn_personas(unwrap(partner)))
-    return all(own) and not expensive_to_query(partner.traits)
+    """Whether a partner may be queried beyond its games: it and those inside it are neither expensive nor foreign."""
+    partner = unwrap(partner)
+    if not type(partner).__module__.startswith("partners.") or expensive_to_query(partner.traits):
+        return False
+    lists = [value if isinstance(value, list | tuple) else (value,) for value in vars(partner).values()]
+    return all(is_free(each) for values in lists for each in values if isinstance(each, Partner))
 
 
 class Within:

@@ -19,7 +19,7 @@ from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.attribution import Within, unwrap
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
-from league.tasks.devices import device_of, on_device
+from league.tasks.devices import DeviceError, device_of, on_device
 from league.tasks.hinters import league_hint_schedule
 from league.tasks.provenance import league_ancestries
 from league.tasks.seating import SEATING
@@ -142,6 +142,8 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
             raise error.__cause__ from None
         check_last_answers(mixture)
         return task.unfinished_result(error_line(error.__cause__))
+    except DeviceError:  # no practice fits into its memory
+        raise
     except RewardFailure as error:  # it would fail in every round
         raise RewardFailure(f"{task}: {error}") from error
     except RunFailure as error:  # of a judge, a hint provider, the opponent's server, or not finite weights

@@ -44,6 +44,8 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     assert field is not None
     games = _in_games(heldout)
     yield _row("evaluate, as partner", _asked(lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size)), games)
+    wrapped = f"trembling(of='{SPEC}', rate=0)"
+    yield _row("evaluate, inside a partner", _asked(lambda: evaluate_pair(OTHER, wrapped, sample=heldout.size)), games)
     yield _row("evaluate, as member", _asked(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
     with tempfile.TemporaryDirectory() as folder:
         yield _row("bench", _asked(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))

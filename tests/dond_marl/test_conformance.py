@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 from dond_marl.conformance import VARIANTS, check_in_another_process, check_partner, positions
+from dond_marl.errors import InputError
 from dond_marl.game import Act, Scenario
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
@@ -136,9 +137,23 @@ class Counts:
         return decide(np.zeros(turns.size), turns.counts * (self.asked % 2))
 
 
+@dataclass
+class CountsInPlace(Counts):
+    """As ``Counts``, always in the same array."""
+
+    buffer: np.ndarray = field(default_factory=lambda: np.zeros((100, 3), np.int8))
+
+    def act(self, turns):
+        decisions, kept = super().act(turns), self.buffer[: turns.size]
+        kept[:] = decisions.oA
+        return decisions._replace(oA=kept)
+
+
 def test_a_partner_with_a_state_of_its_own_is_found_and_a_remote_one_is_exempt():
     with pytest.raises(AssertionError, match="answers differently when asked twice"):
         check_partner(Counts())
+    with pytest.raises(AssertionError, match="answers differently when asked twice"):
+        check_partner(CountsInPlace())
     check_partner(Counts(Traits(remote=True)))
 
 
@@ -147,6 +162,12 @@ def test_few_games_are_enough_to_check(games):
     check_partner(Faulty("none"), games=games)
     with pytest.raises(AssertionError):
         check_partner(Faulty("agrees"), games=games)
+
+
+@pytest.mark.parametrize("games", [-1, 0, 1.5, True])
+def test_no_whole_number_of_games_is_refused(games):
+    with pytest.raises(InputError):
+        check_partner(Faulty("none"), games=games)
 
 
 def test_positions_change_what_is_hidden_and_nothing_else():

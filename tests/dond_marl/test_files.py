@@ -22,7 +22,7 @@ from dond_marl.files import (
 )
 
 WHOLE = '{"a": 1}\n{"a": 2}\n'
-TORN = [b'{"a', b"{", '{"a": "\u00e9'.encode()[:-1], b"\0\0\0", b'{"a": \0\0']
+TORN = [b"\n \n", b'\n{"a', b'{"a', b"{", '{"a": "\u00e9'.encode()[:-1], b"\0\0\0", b'{"a": \0\0']
 
 
 def test_reading_allocates_no_more_than_the_file(tmp_path):

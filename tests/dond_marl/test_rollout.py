@@ -138,9 +138,12 @@ def test_scenarios_keep_their_prior_and_play_needs_one():
     budgeted = open_source("lewis", normalize=True)
     assert budgeted.block(0, 0, 3).swap_seats().rows(slice(1)).prior == budgeted.prior == "lewis(budget=10)"
     assert rollout((tough, tough), pack([one], "lewis"), seed=0).rows(slice(1)).scenarios.prior == "lewis"
-    for prior in ("", "Lewis"):
+    for prior in ("", "Lewis", "lewis(", "lewis(budget=x)", "lewis(budget=10)!"):
         with pytest.raises(ScenarioError):
             rollout((tough, tough), pack([one], prior), seed=0)
+    for change in ({"utilities": SCENARIOS.utilities + 30}, {"counts": -SCENARIOS.counts}):
+        with pytest.raises(ScenarioError):
+            rollout((tough, tough), SCENARIOS._replace(**change), seed=0)
     with pytest.raises(ScenarioError):
         rollout_blocks((tough, tough), [Block(pack([one], prior)) for prior in ("lewis", "uniform")], seed=0)
 

@@ -16,6 +16,8 @@ from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
+from dond_marl.yardsticks.best_response import best_response_value
+from dond_marl.yardsticks.contexts import contexts_in
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
 from partners.mixture import MEMBER_DRAW, BySeat, Mixture, SaysPropose, reads_labels
@@ -50,18 +52,27 @@ class Signs:
 
 @dataclass(frozen=True)
 class Wide:
-    """Answers numbers that int8 would wrap to 0."""
+    """Answers numbers that int8 would wrap to 0, or arrays of one row for every game."""
 
+    part: str
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
 
     def act(self, turns: Turns) -> Decisions:
         none = decide(np.zeros(turns.size), np.zeros((turns.size, 3)))
-        return none._replace(oA=np.full((turns.size, 3), 256))
+        wrong = np.full((turns.size, 3), 256) if self.part == "numbers" else getattr(none, self.part)[:1]
+        return none._replace(**{"oA" if self.part == "numbers" else self.part: wrong})
 
 
-def test_numbers_of_a_member_are_not_wrapped():
+@pytest.mark.parametrize("part", ["numbers", "act_type", "oA", "confidence", "cause"])
+def test_answers_of_a_member_are_not_wrapped_or_repeated(part):
+    pair = Mixture(of=[Wide(part), "tough"]), seat_occupant("tough")
     with pytest.raises(OccupantError):
-        rollout((Mixture(of=[Wide(), "tough"]), seat_occupant("tough")), open_source("lewis").block(0, 0, 8), seed=0)
+        rollout(pair, open_source("lewis").block(0, 0, 8), seed=0)
+
+
+def test_answers_of_one_row_have_no_exact_value():
+    with pytest.raises(ValueError, match="act_type"):
+        best_response_value(Wide("act_type"), contexts_in(open_source("lewis").block(0, 0, 8), 0), 0)
 
 
 @dataclass(frozen=True)

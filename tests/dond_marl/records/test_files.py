@@ -47,6 +47,8 @@ def test_a_file_of_both_kinds_reads_back_in_order(tmp_path):
     assert write_lines(path, [exact(), TALK, exact()]) == (2, 1)
     assert list(read_lines(path)) == [exact(), TALK, exact()]
     assert path.read_bytes().count(b"\n") == 3
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert list(read_lines(path)) == [exact(), TALK, exact()]
 
 
 def test_a_file_is_written_atomically(tmp_path):

@@ -214,6 +214,19 @@ def test_stated_probabilities_match_play():
             table.step(decide(np.zeros(many.size), np.tile([1, 0, 1], (many.size, 1))))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [lambda chances: chances * 2, lambda chances: chances[:1], lambda chances: 2 * chances.clip(0.01) - chances],
+    ids=["sum", "shape", "nan"],
+)
+def test_probabilities_that_are_none_are_refused(change):
+    partner = seat_occupant("random")
+    chances = partner.probs
+    partner.probs = lambda turns, max_count: change(chances(turns, max_count))
+    with pytest.raises(NotComputable):
+        exact_value(Odds(partner, contexts_in(pack(TINY), 0), Rules(2), ""), 0)
+
+
 def test_partners_without_probabilities_are_refused():
     contexts = contexts_in(pack(TINY), 0)
     for name, rules in (("micro", Rules()), ("nash_seeker", Rules()), ("random", Rules(4, "rejects"))):

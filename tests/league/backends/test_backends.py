@@ -14,11 +14,13 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
+from dond_marl.seats import Traits, decide
 from league.backends.base import BackendError, InProcess
 from league.backends.process import KILLED, STRIKES, ProcessBackend, WorkerDeath, at_fault
 from league.backends.ray_cluster import check_reachable
@@ -27,6 +29,10 @@ from league.settings.sections import BackendConfig, EnvConfig
 from league.tasks import attribution
 from league.tasks.train_task import practice_round
 from league.tasks.values import Place
+from partners.best_response import BestResponse
+from partners.mixture import BySeat, Mixture
+from partners.scripted.chance import Trembling
+from partners.scripted.rollouts import Rollouts
 from tests.league.backends.backend_tasks import (
     gone,
     install_plugin,
@@ -289,7 +295,9 @@ def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
     seen = attribution.read_page(memory)
     assert (seen.member, seen.slowest) == (other, longest) and 9 <= seen.longest <= seen.total < 10
     page.raised_by = other
-    page.give_up("x" * 300)
+    if not (child := os.fork()):
+        page.give_up("x" * 300)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == attribution.GAVE_UP
     assert attribution.read_page(memory).member == other and attribution.read_page(memory).words == "x" * 300
     page.begin()
     assert attribution.read_page(memory) == attribution.PageReading()
@@ -298,6 +306,32 @@ def test_the_page_says_who_is_asked_and_who_has_taken_longest(tmp_path):
 def test_in_a_process_that_is_no_worker_a_member_is_itself():
     partner = seat_occupant("tough")
     assert attribution.monitor("tough", partner) is partner
+
+
+class Stranger:
+    """Asks for everything; a class that is not this project's."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def act(self, turns):
+        return decide(np.zeros(turns.size), turns.counts)
+
+
+WRAPPERS = {
+    "itself": lambda of: of,
+    "of": Trembling,
+    "to": BestResponse,
+    "model": Rollouts,
+    "own": lambda of: Rollouts("heuristic", of),
+    "seat": lambda of: BySeat(seat_occupant("heuristic"), of),
+    "drawn": lambda of: Trembling(Mixture(["heuristic", of])),
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_partner_with_foreign_code_inside_is_not_free(wrapper):
+    wrap = WRAPPERS[wrapper]
+    assert attribution.is_free(wrap(seat_occupant("tough"))) and not attribution.is_free(wrap(Stranger()))
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,7 @@ def test_secret_claims_wording():
     assert protocol(Rules()) == "" and "first act" in protocol(Rules(3, secret_claims=True))
     assert "2 acts" in protocol(rules) and "talk" not in protocol(Rules(2, secret_claims=True))
     talk = apply(State(SCENARIO, rules), Action(Act.PROPOSE, (1, 0, 2)))
+    assert warning(Action(Act.PROPOSE, (0, 0, 0)), View(talk)) and not warning(Action(Act.AGREE), View(talk))
     labels = [choice.label for choice in act_choices(View(talk), (0, 2, 0))]
     assert labels == ["Suggest", "Insist", "Say yes", "Say no", "Suggest nothing"]
     assert "2 hats" in headline(View(talk)) and "8 points" in headline(View(talk))

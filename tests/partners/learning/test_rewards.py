@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.batch import Games
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -215,6 +216,10 @@ def leave() -> None:
     raise SystemExit(0)
 
 
+def refuse() -> None:
+    raise InputError("of the reward's own")
+
+
 WRONG = {
     "nan": lambda games, earned: earned * math.nan,
     "inf": lambda games, earned: earned + math.inf,
@@ -228,6 +233,7 @@ WRONG = {
     "writes scenarios": lambda games, earned: write(games.scenarios.counts),
     "raises": lambda games, earned: earned["none"],
     "exits": lambda games, earned: leave(),
+    "refuses": lambda games, earned: refuse(),
 }
 
 
