@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.batch import check_decisions
 from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
 from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Int8s, Partner, Turns, partner_name, turns_after
@@ -61,8 +62,8 @@ class Replies:
             codes = np.full((self.views.size, self.query_count), -1, dtype=np.int16)
             for start in range(0, len(views), BLOCK):
                 view, number = views[start : start + BLOCK], numbers[start : start + BLOCK]
-                reply = self.partner.act(self.turns(view, number, left))
-                codes[view, number] = act_numbers(self.views.counts[view], reply.act_type, reply.oA, self.width)
+                act, oA = check_decisions(self.partner.act(self.turns(view, number, left)), len(view))
+                codes[view, number] = act_numbers(self.views.counts[view], act, oA.T, self.width)
             self._codes[left] = codes
         return self._codes[left]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -137,11 +137,10 @@ class Counts:
         return decide(np.zeros(turns.size), turns.counts * (self.asked % 2))
 
 
-@dataclass
 class CountsInPlace(Counts):
     """As ``Counts``, always in the same array."""
 
-    buffer: np.ndarray = field(default_factory=lambda: np.zeros((100, 3), np.int8))
+    buffer = np.zeros((100, 3), np.int8)
 
     def act(self, turns):
         decisions, kept = super().act(turns), self.buffer[: turns.size]

@@ -67,7 +67,7 @@ class Wide:
 def test_answers_of_a_member_are_not_wrapped_or_repeated(part):
     pair = Mixture(of=[Wide(part), "tough"]), seat_occupant("tough")
     with pytest.raises(OccupantError):
-        rollout(pair, open_source("lewis").block(0, 0, 8), seed=0)
+        rollout(pair, open_source("lewis").block(0, 0, 64), seed=0)
 
 
 def test_answers_of_one_row_have_no_exact_value():

@@ -322,7 +322,7 @@ WRAPPERS = {
     "of": Trembling,
     "to": BestResponse,
     "model": Rollouts,
-    "own": lambda of: Rollouts("heuristic", of),
+    "own": lambda of: Rollouts("heuristic", own=of),
     "seat": lambda of: BySeat(seat_occupant("heuristic"), of),
     "drawn": lambda of: Trembling(Mixture(["heuristic", of])),
 }

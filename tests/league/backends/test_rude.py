@@ -66,9 +66,9 @@ BREAKING = {
     "page": "ValueError: decisions for",
     "numbers": "ValueError: decisions for",
     "letters": "ValueError: decisions must be whole numbers",
-    "full": "MemoryError",
 }
 ENDING = {  # of a worker, not of this process
+    "full": "MemoryError",
     "files": "it closed files that were not its own",
     "shut": "OSError: [Errno 9] Bad file descriptor",  # the second time
 }

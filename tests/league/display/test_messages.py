@@ -168,7 +168,7 @@ def test_secret_claims_wording():
 @pytest.mark.parametrize("seat", ["0", "1"])
 def test_play_command_with_secret_claims(seat, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\nhello\nd\ny\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p 0 0 0\ny\nhello\nd\ny\n"))
     arguments = ["--partner", "heuristic", "--seat", seat, "--seed", "3", "--max-turns", "4", "--record", "g.jsonl"]
     assert dond("play", "--secret-claims", "--messages", *arguments) == 0
     record = from_json((tmp_path / "g.jsonl").read_text().splitlines()[0])
