@@ -26,8 +26,8 @@ import click
 from league.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "asked", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
-    *("practice", "score", "vector"),
+    *("aec", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("practice", "queries", "score", "vector"),
 )
 
 

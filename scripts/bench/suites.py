@@ -11,7 +11,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
-from scripts.bench import asked, environments, league_runs, learning
+from scripts.bench import environments, league_runs, learning, queries
 from scripts.bench.report import BenchmarkRow, against, rate
 
 Suite = Callable[[int, float], Iterator[BenchmarkRow]]
@@ -246,7 +246,6 @@ def _at_least(bar: float | None, title: str, workload: str, unit: str, value: fl
 
 SUITES: dict[str, Suite] = {
     "aec": _aec,
-    "asked": asked.rows,
     "backends": league_runs.backend_rows,
     "engine": _engine,
     "imports": _imports,
@@ -255,6 +254,7 @@ SUITES: dict[str, Suite] = {
     "memory": _memory,
     "partners": _partners,
     "practice": _practice,
+    "queries": queries.rows,
     "vector": _vector,
     "score": _score,
 }

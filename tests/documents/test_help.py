@@ -180,8 +180,8 @@ def test_help_loads_no_pytorch():
     ]
 
 
-def test_code_of_a_user_is_asked_what_its_games_need():
-    from scripts.bench.asked import rows
+def test_code_of_a_user_is_queried_as_its_games_need():
+    from scripts.bench.queries import rows
 
     for row in rows(1, 1.0):
         assert row.reached and row.ours > 0.5, row

@@ -1,4 +1,4 @@
-"""Decisions that a partner of a user's own class is asked, next to those that its games need: a count, no time."""
+"""Queries of a partner of a user's own class, next to those that its games need: a count, no time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from league.ledger.run_directory import RunDirectory
 from league.run import benchmark, evaluate_pair, play_league
 from scripts.bench.report import BenchmarkRow
 
-BAR = 1.2  # decisions asked for each that is needed
+BAR = 1.2  # decisions queried for each that is needed
 SPEC = f"{__file__}:Counted"
 OTHER = "heuristic"
 
@@ -30,10 +30,10 @@ class Counted:
     """Agrees to half of its whole and asks for everything until then; counts its decisions."""
 
     traits = Traits(deterministic=True, memoryless=True)
-    asked = 0
+    queries = 0
 
     def act(self, turns: Turns) -> Decisions:
-        type(self).asked += turns.size
+        type(self).queries += turns.size
         enough = 2 * worth(turns.my_utilities, turns.last_partner_offer_for_me) >= worth(turns.my_utilities, turns.caps)
         return decide(np.where(enough & turns.act_mask[:, Act.AGREE], Act.AGREE, Act.PROPOSE), turns.counts)
 
@@ -43,42 +43,44 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     heldout, field = open_source("lewis", split="test").block(0, 0, 5), lewis_field(40).source.table
     assert field is not None
     games = _in_games(heldout)
-    yield _row("evaluate, as partner", _asked(lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size)), games)
+    yield _row("evaluate, as partner", _count_queries(lambda: evaluate_pair(OTHER, SPEC, sample=heldout.size)), games)
     wrapped = f"trembling(of='{SPEC}', rate=0)"
-    yield _row("evaluate, inside a partner", _asked(lambda: evaluate_pair(OTHER, wrapped, sample=heldout.size)), games)
-    yield _row("evaluate, as member", _asked(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
+    yield _row(
+        "evaluate, inside a partner", _count_queries(lambda: evaluate_pair(OTHER, wrapped, sample=heldout.size)), games
+    )
+    yield _row("evaluate, as member", _count_queries(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
     with tempfile.TemporaryDirectory() as folder:
-        yield _row("bench", _asked(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))
+        yield _row("bench", _count_queries(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))
         settings = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
         settings["logging.output_dir"] = folder
-        asked = _asked(lambda: play_league("league_scripted.yaml", settings))
-        yield _row("league of one round", asked, _in_league(folder))
+        queries = _count_queries(lambda: play_league("league_scripted.yaml", settings))
+        yield _row("league of one round", queries, _in_league(folder))
     announced: list[str] = []
-    asked = _asked(lambda: check_partner(seat_occupant(SPEC), report=announced.append))
-    yield _row("check_partner, of what it announces", asked, int(re.sub(r"\D", "", announced[0])))
+    queries = _count_queries(lambda: check_partner(seat_occupant(SPEC), report=announced.append))
+    yield _row("check_partner, of what it announces", queries, int(re.sub(r"\D", "", announced[0])))
 
 
-def _row(what: str, asked: int, needed: int) -> BenchmarkRow:
-    workload, ratio = f"{asked:,} decisions asked, {needed:,} needed", asked / needed
-    return BenchmarkRow(f"asked: {what}", workload, "of need", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR)
+def _row(use: str, queries: int, needed: int) -> BenchmarkRow:
+    workload, ratio = f"{queries:,} decisions queried, {needed:,} needed", queries / needed
+    return BenchmarkRow(f"queries: {use}", workload, "of need", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR)
 
 
 def _bench(results: str, sample: int) -> object:
     return benchmark(SPEC, [OTHER], results=results, sample=sample, allow_uncommitted=True, declare="none")
 
 
-def _asked(use: Callable[[], object]) -> int:
-    """The decisions that ``use`` asks."""
+def _count_queries(use: Callable[[], object]) -> int:
+    """The number of decisions that ``use`` queries."""
     kind = type(seat_occupant(SPEC))  # of the file: this module's own class is another one
-    before: int = kind.asked  # type: ignore[attr-defined]
+    before: int = kind.queries  # type: ignore[attr-defined]
     use()
-    return kind.asked - before  # type: ignore[attr-defined]
+    return kind.queries - before  # type: ignore[attr-defined]
 
 
 def _in_games(scenarios: Scenarios) -> int:
     """The decisions of one game on each of ``scenarios`` in both seats."""
     pair = seat_occupant(SPEC), seat_occupant(OTHER)
-    return _asked(lambda: [rollout(each, scenarios, seed=0) for each in (pair, pair[::-1])])
+    return _count_queries(lambda: [rollout(each, scenarios, seed=0) for each in (pair, pair[::-1])])
 
 
 def _in_league(folder: str) -> int:
