@@ -145,7 +145,9 @@ class ServiceSettings:
         check_fields(self)
         extra = {} if self.extra is None else self.extra
         if not isinstance(extra, Mapping) or extra.keys() & {*TOKEN_LIMITS, "n"}:
-            raise ValueError(f"extra must be fields of a request except n and limits (max_tokens); got {quote(extra)}")
+            raise ValueError(
+                f"extra must be fields of a request but n and the limit, which is max_tokens=N; got {quote(extra)}"
+            )
         if self.deadline_s is not None:
             check_number("deadline_s", self.deadline_s, self.timeout_s, 10 * 86_400)
 
