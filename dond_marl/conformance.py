@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import GameBatch
 from dond_marl.envs.turn import DECISIONS
-from dond_marl.errors import InputError, blame, quote
+from dond_marl.errors import Blame, InputError, quote
 from dond_marl.game import MAX_COUNT, Act, Rules, as_integer, rule_against_message
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.rollout import Noise, observe_turns
@@ -183,7 +183,7 @@ def _check_pure(partner: Partner, position: CheckedPosition, decisions: Decision
 def _ask(partner: Partner, where: str, turns: Turns) -> Decisions:
     """The partner's answer, checked: well-formed, legal, and without writing into ``turns``."""
     before = _bytes(turns)
-    with blame(
+    with Blame(
         lambda error: AssertionError(f"{partner_name(partner)} raised {type(error).__name__} ({where}): {error}")
     ):
         decisions = partner.act(turns)

@@ -24,8 +24,7 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -121,18 +120,22 @@ class RunFailure(DondError, RuntimeError):
     """A failure at run time that is no mistake in the caller's input."""
 
 
-@contextmanager
-def blame(failure: Callable[[BaseException], BaseException], *passing: type[BaseException]) -> Iterator[None]:
+class Blame:
     """A context for code of users, which may raise anything: ``failure(error)`` is raised in place of its errors.
 
-    A stop (:func:`is_stop`), ``MemoryError`` and errors of the classes ``passing`` are raised as they are.
+    A stop (:func:`is_stop`), ``MemoryError`` and errors of the classes ``passing`` are raised as they are. It is no
+    generator: through one, ``contextlib`` would raise a ``StopIteration`` again in place of its failure.
     """
-    try:
-        yield
-    except BaseException as error:
-        if is_stop(error) or isinstance(error, (MemoryError, *passing)):
-            raise
-        raise failure(error) from error
+
+    def __init__(self, failure: Callable[[BaseException], BaseException], *passing: type[BaseException]) -> None:
+        self._failure, self._passing = failure, passing
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        if error is not None and not is_stop(error) and not isinstance(error, (MemoryError, *self._passing)):
+            raise self._failure(error) from error
 
 
 def is_stop(error: BaseException | None) -> bool:

@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, cast
 
-from dond_marl.errors import InputError, MissingLibrary, UntrustedError, blame, error_line, missing_library, quote
+from dond_marl.errors import Blame, InputError, MissingLibrary, UntrustedError, error_line, missing_library, quote
 from dond_marl.files import read_bytes, user_path
 from dond_marl.seats import Partner, Traits
 
@@ -109,7 +109,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
         cause = f"{reason} ({name})" if reason else name.removesuffix(":")
         return OccupantNameError(f"{quote(kind)} cannot be made: {cause}")
 
-    with blame(failure, OccupantNameError, MissingLibrary, UntrustedError):
+    with Blame(failure, OccupantNameError, MissingLibrary, UntrustedError):
         partner = factory(**parameters)
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dond_marl.batch import GameBatch, Games, OnIllegal
-from dond_marl.errors import RunFailure, blame, error_line
+from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import SEATS, Rules
 from dond_marl.randomness import NOISE_WIDTH, generator
 from dond_marl.scenarios.sources import Scenarios, join
@@ -113,7 +113,7 @@ def _play(
     noise: Noise,
     hints: tuple[HintSource | None, HintSource | None],
 ) -> Games:
-    with blame(lambda error: OccupantError(table.seat, error)):
+    with Blame(lambda error: OccupantError(table.seat, error)):
         while table.open:
             occupant = occupants[table.seat]
             source = hints[table.seat]

@@ -13,7 +13,7 @@ from gymnasium import logger
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
 from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, copy_info, read_seed
 from dond_marl.envs.turn import only_action, only_message, turn_for
-from dond_marl.errors import RunFailure, blame, error_line
+from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import SEATS, Action, as_seat, rule_against
 from dond_marl.occupants import Spec, expand_run_name, seat_occupant, spec_name
 from dond_marl.rollout import Noise
@@ -144,7 +144,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
         prior, revealed = game.source.prior, game.reveal_partner_utilities
         turn = turn_for(self.partner, state, self._noise, prior=prior, reveal_partner_utilities=revealed)
         where = f"the partner {self.partner_name} in {SEATS[state.mover]}"
-        with blame(lambda error: PartnerError(f"{where} failed: {error_line(error)}")):
+        with Blame(lambda error: PartnerError(f"{where} failed: {error_line(error)}")):
             decisions = self.partner.act(turn)
             action, message = only_action(decisions), only_message(decisions, state)
         rule = rule_against(state, action)

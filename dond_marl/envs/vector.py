@@ -30,7 +30,7 @@ from dond_marl.envs.spaces import (
     read_seed,
 )
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
-from dond_marl.errors import InputError, blame, error_line, quote
+from dond_marl.errors import Blame, InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
@@ -260,7 +260,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             return live, live
         rows = cohort.rows[live]
         where = f"the partner in {SEATS[1 - cohort.seat]}"
-        with blame(lambda error: PartnerError(f"{where} failed: {error_line(error)}")):
+        with Blame(lambda error: PartnerError(f"{where} failed: {error_line(error)}")):
             turns = observe_turns(table, cohort.noise, deterministic=self.partner.traits.deterministic)
             decisions = self.partner.act(turns)
             table.step(decisions)

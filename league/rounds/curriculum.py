@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import RunFailure, blame, error_line, quote
+from dond_marl.errors import Blame, RunFailure, error_line, quote
 from dond_marl.occupants import unpin_spec
 from dond_marl.statistics import Estimate
 from league.settings.learners import LearnerConfig, StageConfig, Until, predicate_of
@@ -108,7 +108,7 @@ def _predicate_holds(stage: StageConfig, played: int, config: Config, history: H
     assert stage.ends_when is not None
     learners = tuple(learner.name for learner in config.learners)
     name = unpin_spec(stage.ends_when)
-    with blame(lambda error: RunFailure(f"{name}, of the stage {stage.name}, failed: {error_line(error)}")):
+    with Blame(lambda error: RunFailure(f"{name}, of the stage {stage.name}, failed: {error_line(error)}")):
         answer = predicate_of(stage.ends_when)(StageHistory(stage.name, played, learners, history.cross))
     if not isinstance(answer, bool | np.bool_):
         raise RunFailure(f"{name} must return True or False; got {quote(answer)}")

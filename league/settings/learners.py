@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dond_marl.errors import InputError, UntrustedError, blame, error_line, quote
+from dond_marl.errors import Blame, InputError, UntrustedError, error_line, quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
@@ -296,7 +296,7 @@ def predicate_of(name: str) -> Predicate:
         reason = error if isinstance(error, OccupantNameError) else error_line(error)
         return PredicateError(f"the predicate {kind} cannot be made: {reason}")
 
-    with blame(failure, UntrustedError):
+    with Blame(failure, UntrustedError):
         factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
         predicate = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
     if not callable(predicate):

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import torch
 
 from dond_marl.batch import check_decisions
-from dond_marl.errors import RunFailure, blame, error_line
+from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
@@ -220,7 +220,7 @@ class PracticeOpponent(Within):
         self._last: tuple[Turns, Decisions] | None = None
 
     def act(self, turns: Turns) -> Decisions:
-        with blame(lambda error: MemberFault(self._member, error_line(error))):
+        with Blame(lambda error: MemberFault(self._member, error_line(error))):
             decisions = self._partner.act(turns)
         self._last = turns, decisions
         return decisions

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError, RunFailure, UntrustedError, blame, error_line, quote
+from dond_marl.errors import Blame, InputError, RunFailure, UntrustedError, error_line, quote
 from dond_marl.occupants import (
     DIGEST,
     OccupantNameError,
@@ -82,7 +82,7 @@ def pay(reward: Reward, seat: int, games: Games, earned: Points) -> Points:
     for array in (own, *shown, *shown.scenarios):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    with blame(lambda error: RewardFailure(f"the reward {name} failed: {error_line(error)}"), RunFailure):
+    with Blame(lambda error: RewardFailure(f"the reward {name} failed: {error_line(error)}"), RunFailure):
         answer = np.asarray(for_seat(reward, seat)(shown, own, shown.scenarios))
         answer = answer.astype(np.float64, casting="same_kind")  # texts and complex numbers are refused
     if answer.shape != earned.shape or not (np.abs(answer[:, seat]) <= MOST_PAY).all():  # false for NaN
@@ -194,7 +194,7 @@ def _make_reward(name: str) -> Reward:
         reason = error if isinstance(error, ValueError) else error_line(error)
         return RewardError(f"the reward {kind} cannot be made: {reason}")
 
-    with blame(failure, UntrustedError, RunFailure):
+    with Blame(failure, UntrustedError, RunFailure):
         reward = factory(**parameters)
     if not callable(reward):
         raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")

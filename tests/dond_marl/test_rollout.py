@@ -183,6 +183,11 @@ class Exits(Recorder):
         raise SystemExit(0)
 
 
+class Stops(Recorder):
+    def act(self, turns):
+        raise StopIteration
+
+
 class Interrupts(Recorder):
     def act(self, turns):
         raise KeyboardInterrupt
@@ -223,7 +228,7 @@ class Bare:
         return decide(np.zeros(turns.size), turns.counts)
 
 
-@pytest.mark.parametrize("occupant", [Exits(deterministic=True), Bare()])
+@pytest.mark.parametrize("occupant", [Exits(deterministic=True), Stops(deterministic=True), Bare()])
 def test_an_occupant_that_exits_or_declares_nothing_is_at_fault_too(occupant):
     with pytest.raises(OccupantError, match="seat_1"):
         rollout((seat_occupant("tough"), occupant), SCENARIOS, seed=0)
