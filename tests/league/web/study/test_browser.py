@@ -122,5 +122,6 @@ def test_worth_of_split_with_and_without_scripts(server, browser):
             box.set_checked(False, force=True)
         assert (page.locator(".side.me strong").inner_text() == "0 of 10 points") is scripts
         page.get_by_role("button", name="Propose").click()
+        page.get_by_role("button", name="Yes").click()
         assert "0 points" in page.locator(".lines .me").first.inner_text()
         context.close()
