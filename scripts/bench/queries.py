@@ -72,9 +72,9 @@ def _bench(results: str, sample: int) -> object:
 def _count_queries(use: Callable[[], object]) -> int:
     """The number of decisions that ``use`` queries."""
     kind = type(seat_occupant(SPEC))  # of the file: this module's own class is another one
-    before: int = kind.queries  # type: ignore[attr-defined]
+    before: int = kind.queries  # type: ignore[attr-defined]  # of Counted
     use()
-    return kind.queries - before  # type: ignore[attr-defined]
+    return kind.queries - before  # type: ignore[attr-defined]  # of Counted
 
 
 def _in_games(scenarios: Scenarios) -> int:
