@@ -5,4 +5,4 @@ It is started by name: the package itself imports nothing above it.
 
 import runpy
 
-runpy.run_module("league", run_name="__main__", alter_sys=True)
+runpy.run_module("dond", run_name="__main__", alter_sys=True)

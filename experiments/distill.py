@@ -18,13 +18,13 @@ import click
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from dond.cli.shell import FILE, Command, config_option, print_line, set_option
 from dond_marl.errors import RunFailure
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioError, ScenarioSource, SourceName, check_split, open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from experiments.kit import show_sections, table_section
-from league.cli.shell import FILE, Command, config_option, print_line, set_option
 from league.evaluation.matches import Result, Terms, score
 from league.settings.read import load_config
 from league.settings.sections import Occupant, PathText, Section, wrong

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate, holm, mean_difference, mean_of, permutation_p
 from experiments.hints import NO_HINTS, HintArm, HintExperiment, Measurement
 from experiments.kit import table_section
-from league.display.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from league.tables.blocks import Section
 from league.tables.figures import format_number, with_margin
 
@@ -196,7 +196,7 @@ _LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of 
 
 
 def draw_curves(path: Path, experiment: HintExperiment) -> None:
-    """Write the figure. Raises :class:`league.display.plane.PlotError`."""
+    """Write the figure. Raises :class:`dond.plane.PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
     from matplotlib.figure import Figure

@@ -24,6 +24,8 @@ from typing import Annotated, NamedTuple
 import click
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
+from dond.cli.shell import FILE, print_line
+from dond.plane import check_drawable
 from dond_marl.errors import DondError, RunFailure
 from dond_marl.files import user_path
 from dond_marl.occupants import seat_occupant, short_names
@@ -31,14 +33,12 @@ from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import is_enumerable
-from dond_marl.yardsticks.best_response import exact_by_answers
-from dond_marl.yardsticks.odds import EXACT_TURNS
+from dond_marl.solvers.adaptive import is_enumerable
+from dond_marl.solvers.best_response import exact_by_answers
+from dond_marl.solvers.odds import EXACT_TURNS
 from experiments.kit import RESULTS, experiment_command, show_sections
 from hints import HinterError, HintSchedule
 from league.backends.pool import in_processes
-from league.cli.shell import FILE, print_line
-from league.display.plane import check_drawable
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
 from league.ledger.run_directory import SETTINGS, RunError, new_run

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from league.cli.shell import Command, config_option, integer, output_console, set_option
-from league.display.tables import print_section
+from dond.cli.shell import Command, config_option, integer, output_console, set_option
+from dond.terminal.tables import print_section
 from league.tables.blocks import Section, Table, TableRow
 
 RESULTS = "results.jsonl"

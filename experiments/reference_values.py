@@ -2,7 +2,7 @@
 
 An exact response plays every scenario once, so that what it earns in a part of the scenarios is a sum over that part's
 games. Where the response is not exact the reference is an upper bound: the seat has more information than it can have
-(:mod:`dond_marl.yardsticks.odds`, :mod:`dond_marl.yardsticks.adaptive`), in each part by itself.
+(:mod:`dond_marl.solvers.odds`, :mod:`dond_marl.solvers.adaptive`), in each part by itself.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, Scenarios, lewis_space, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
+from dond_marl.solvers.adaptive import Adaptive, is_enumerable
+from dond_marl.solvers.best_response import SAME, OutOfReach
+from dond_marl.solvers.contexts import Contexts, Index, contexts_in
+from dond_marl.solvers.odds import Odds, has_odds, upper_bound
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
-from dond_marl.yardsticks.best_response import SAME, OutOfReach
-from dond_marl.yardsticks.contexts import Contexts, Index, contexts_in
-from dond_marl.yardsticks.odds import Odds, has_odds, upper_bound
 from league.standings.references import (
     PRIOR,
     STORED,

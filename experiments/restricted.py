@@ -21,13 +21,14 @@ import click
 import numpy as np
 from pydantic import Field
 
+from dond.cli.shell import FILE, Command, config_option, print_line, set_option
 from dond_marl.errors import InputError
 from dond_marl.files import append_lines, read_json_lines, user_path
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.equilibria import Policy
-from dond_marl.yardsticks.odds import has_odds
+from dond_marl.solvers.equilibria import Policy
+from dond_marl.solvers.odds import has_odds
 from experiments.equilibrium_solver.exploitability import nash_conv, recall_response
 from experiments.equilibrium_solver.restricted import (
     OrderedPool,
@@ -40,7 +41,6 @@ from experiments.equilibrium_solver.restricted import (
 )
 from experiments.equilibrium_solver.tree import Memory, Tree
 from experiments.kit import RESULTS, show_sections, table_section
-from league.cli.shell import FILE, Command, config_option, print_line, set_option
 from league.ledger.run_directory import source_commit
 from league.settings.read import load_config
 from league.settings.sections import PathText, Section

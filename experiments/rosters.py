@@ -44,6 +44,8 @@ from typing import Any, Literal, NamedTuple
 import click
 import numpy as np
 
+from dond.cli.shell import SEED as ANY_SEED
+from dond.cli.shell import Command, Group, RosterName, WritableFile, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant
@@ -51,10 +53,8 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits, expensive_to_query
-from dond_marl.yardsticks.labels import label_losses
+from dond_marl.solvers.labels import label_losses
 from league.bench.test2 import IN_CHECKOUT
-from league.cli.shell import SEED as ANY_SEED
-from league.cli.shell import Command, Group, RosterName, WritableFile, print_line
 from league.evaluation.matches import Witness
 from league.ledger.run_directory import source_commit
 from partners.bayes_reply import has_tables

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from dond.cli.shell import FILE, Command, Group, RosterName, integer, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS
 from dond_marl.records.files import write_atomically
-from league.cli.shell import FILE, Command, Group, RosterName, integer, print_line
 from partners.network.checkpoint_files import CheckpointError
 
 MOST = 100_000  # scenarios that a policy is scored on
@@ -98,7 +98,7 @@ def equilibria(turns: tuple[int, ...], out: Path | None, pools: Path | None) -> 
       dond ship equilibria --turns 4 --out mine
       dond ship equilibria --turns 10 --pools pools.jsonl
     """
-    from dond_marl.yardsticks.equilibria import STORED, TEMPERATURES
+    from dond_marl.solvers.equilibria import STORED, TEMPERATURES
     from experiments.equilibrium_solver.make_tables import make_tables, pool_gains
 
     if unknown := set(turns) - TEMPERATURES.keys():

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from dond_marl.public_names import on_first_use
 
 if TYPE_CHECKING:
+    from league.api import benchmark, evaluate_league, evaluate_pair, open_league, play_league, train
     from league.evaluation.heldout_score import heldout_score
-    from league.run import benchmark, evaluate_league, evaluate_pair, open_league, play_league, train
 
 __all__ = ["benchmark", "evaluate_league", "evaluate_pair", "heldout_score", "open_league", "play_league", "train"]
-__getattr__ = on_first_use(__name__, "league.run", "league.evaluation.heldout_score")
+__getattr__ = on_first_use(__name__, "league.api", "league.evaluation.heldout_score")

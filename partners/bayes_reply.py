@@ -11,7 +11,7 @@ Acts are valued as if the hypothesis were revealed by the next answer (QMDP: Lit
 are refused all are equally good. Therefore a deal a turn later counts :data:`DISCOUNT` times as much, which makes the
 reply try, of the claims still open, those that some hypothesis accepts at once.
 
-Programs are tables of answers (:mod:`dond_marl.yardsticks.replies`), computed pool by pool on first use. A program
+Programs are tables of answers (:mod:`dond_marl.solvers.replies`), computed pool by pool on first use. A program
 with memory is tabled as if the reply had made the same claim on all of its turns: an approximation.
 
 C contexts, V views of the partner, N splits, D deterministic and S other programs, M = D + S, R rows.
@@ -30,11 +30,11 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Decisions, Doubles, Floats, Partner, Traits, Turns, decide, turns_after
-from dond_marl.yardsticks.automata import drawn_personas
-from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, contexts_in, split_points
-from dond_marl.yardsticks.odds import NumberedHistories
-from dond_marl.yardsticks.replies import Probable, Replies
+from dond_marl.solvers.automata import drawn_personas
+from dond_marl.solvers.best_response import OutOfReach
+from dond_marl.solvers.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, contexts_in, split_points
+from dond_marl.solvers.odds import NumberedHistories
+from dond_marl.solvers.replies import Probable, Replies
 from partners.best_response import contexts_of_views
 from partners.parameters import check_number
 from partners.rosters import occupants_named
@@ -101,7 +101,7 @@ class BayesReply:
         """For each row, the probability of each of M programs with each of K values, ``[K, M]``.
 
         Programs are in the order of :attr:`programs`, values in that of the prior
-        (:func:`dond_marl.yardsticks.contexts.contexts_of`).
+        (:func:`dond_marl.solvers.contexts.contexts_of`).
         """
         found: list[Doubles] = [np.zeros(0)] * turns.size
         for tables, rows, context in self._by_tables(turns):

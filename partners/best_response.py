@@ -13,11 +13,10 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide, partner_name
-from dond_marl.statistics import TEN
-from dond_marl.yardsticks.adaptive import Adaptive, Belief, is_enumerable
-from dond_marl.yardsticks.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
-from dond_marl.yardsticks.contexts import Contexts, Index, Views, contexts_of
-from dond_marl.yardsticks.odds import (
+from dond_marl.solvers.adaptive import Adaptive, Belief, is_enumerable
+from dond_marl.solvers.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
+from dond_marl.solvers.contexts import Contexts, Index, Views, contexts_of
+from dond_marl.solvers.odds import (
     EXACT_TURNS,
     NumberedHistories,
     Odds,
@@ -26,8 +25,9 @@ from dond_marl.yardsticks.odds import (
     check_stochastic,
     look_ahead,
 )
-from dond_marl.yardsticks.recognition import Guess, recognize
-from dond_marl.yardsticks.replies import Replies
+from dond_marl.solvers.recognition import Guess, recognize
+from dond_marl.solvers.replies import Replies
+from dond_marl.statistics import TEN
 from partners.mixture import Mixture
 
 CACHED_CONTEXTS = 4096  # beyond that the cache is emptied
@@ -38,15 +38,15 @@ class BestResponse:
     """The best response to ``to``: exact if ``to`` is deterministic and its memory is declared, if it has one.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
-    :mod:`dond_marl.yardsticks.best_response` and, for partners with memory or drawn for each game,
-    :mod:`dond_marl.yardsticks.adaptive`). It knows the policy of ``to`` but not its values: its belief starts from the
+    :mod:`dond_marl.solvers.best_response` and, for partners with memory or drawn for each game,
+    :mod:`dond_marl.solvers.adaptive`). It knows the policy of ``to`` but not its values: its belief starts from the
     scenario prior and is updated by every answer. Against a partner without memory that is random with known
     probabilities, or is drawn for each game from such and deterministic ones, it is exact in games of at most four
     turns; in longer ones it acts as if it knew the partner and its values until three turns are left
-    (:mod:`dond_marl.yardsticks.odds`). If its partner plays an act that ``to`` would play under no values, it restarts
+    (:mod:`dond_marl.solvers.odds`). If its partner plays an act that ``to`` would play under no values, it restarts
     from the prior; where ``to`` is several partners without memory, from the latest answers that one of them would
     give. ``contexts``: a prior instead of the one that the game names. The uniform prior is out of reach and raises
-    :class:`~dond_marl.yardsticks.best_response.OutOfReach`.
+    :class:`~dond_marl.solvers.best_response.OutOfReach`.
 
     - ``to``: an occupant without memory, or with a declared one (``summary``).
     - ``contexts``: scenarios of the prior, or None.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dond_marl.envs.negmas_partner import NegMASPartner
 from dond_marl.occupants import Factory, Spec
 from dond_marl.seats import Partner
+from partners.adapters.negmas_partner import NegMASPartner
 from partners.bayes_reply import BayesReply
 from partners.best_response import BestResponse
 from partners.equilibrium import EquilibriumPartner

@@ -13,9 +13,9 @@ from dond_marl.errors import InputError, quote
 from dond_marl.game import Act, Rules
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Traits, Turns, constant
+from dond_marl.solvers.contexts import Index, splits_of
+from dond_marl.solvers.equilibria import NONE, SMALL, TEMPERATURES, Equilibrium
 from dond_marl.splits import action_index, grid_size
-from dond_marl.yardsticks.contexts import Index, splits_of
-from dond_marl.yardsticks.equilibria import NONE, SMALL, TEMPERATURES, Equilibrium
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class EquilibriumPartner:
 
     Source: quantal response equilibria (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form games*,
     section 2), found by magnetic mirror descent (Sokota et al. 2023, sections 3 and 4; see
-    :mod:`dond_marl.yardsticks.equilibria`). The probabilities of its acts are in a table for games with so many turns;
+    :mod:`dond_marl.solvers.equilibria`). The probabilities of its acts are in a table for games with so many turns;
     it uses the last offer only, treats INSIST as PROPOSE, and never plays INSIST. There are tables of 1
     to 10 turns over the scenarios of ``lewis``; in any other game it raises
     :class:`~dond_marl.errors.InputError`. Where DISAGREE only refuses it plays the same table, never refuses, and
-    answers a refusal as described in :mod:`dond_marl.yardsticks.equilibria`.
+    answers a refusal as described in :mod:`dond_marl.solvers.equilibria`.
 
     - ``temperature``: points of ten, one of those that have a table; the higher, the more often it plays acts of
       less value. Games of less than 10 turns have a table for the lowest only.
@@ -66,7 +66,7 @@ class EquilibriumPartner:
     def _chances(self, turns: Turns) -> tuple[Doubles, Int8s]:
         """Probabilities of every split, of AGREE and of walking away, ``[B, N + 2]``; the offer to answer, ``[B, 3]``.
 
-        A refusal counts as the offer that the table answers it as (:mod:`dond_marl.yardsticks.equilibria`).
+        A refusal counts as the offer that the table answers it as (:mod:`dond_marl.solvers.equilibria`).
         """
         table = table_for(turns.rules, self.temperature)
         answered_offer = turns.counts - turns.last_partner_offer_for_me

@@ -95,7 +95,7 @@ class Human:
 
 
 def human(interface: str) -> Human:
-    """A person, asked act by act through ``interface``, such as ``league.display.game:Terminal``.
+    """A person, asked act by act through ``interface``, such as ``dond.table.game:Terminal``.
 
     Source: this project. ``interface``: ``module:name`` of a class or function that takes no arguments
     and gives an object with ``ask(view) -> action``.
@@ -104,9 +104,7 @@ def human(interface: str) -> Human:
     """
     module, colon, name = interface.partition(":")
     if not (module and colon and is_plain_name(name)):
-        raise ValueError(
-            f"interface is written module:name, such as league.display.game:Terminal; got {quote(interface)}"
-        )
+        raise ValueError(f"interface is written module:name, such as dond.table.game:Terminal; got {quote(interface)}")
     return Human(getattr(importlib.import_module(module), name)())
 
 

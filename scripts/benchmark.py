@@ -23,7 +23,7 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 import click
 
-from league.cli.shell import FILE, Command, run
+from dond.cli.shell import FILE, Command, run
 
 SUITES = (
     *("aec", "backends", "engine", "imports", "league", "learning", "memory", "partners"),

@@ -7,13 +7,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package league
 
 try:
-    from league.cli.stops import STOPS
+    from dond.cli.stops import STOPS
 
     if __name__ == "__main__":
         STOPS.handle_from_the_start()
 
-    from league.cli.league import command
-    from league.cli.shell import run
+    from dond.cli.league import command
+    from dond.cli.shell import run
 except ModuleNotFoundError as missing:
     sys.exit(f"{sys.executable} lacks {missing.name}: run `make setup`, then .venv/bin/python {__file__}")
 

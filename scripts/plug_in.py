@@ -26,8 +26,8 @@ sys.path[0] = str(ROOT)  # this folder's league.py would shadow the package leag
 
 import click
 
+from dond.cli import shell
 from dond_marl.errors import RunFailure
-from league.cli import shell
 
 ENVIRONMENTS = ROOT / "build" / "plug_in"
 # Requirements of the project.

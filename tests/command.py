@@ -11,10 +11,10 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from league.cli.main import main
+from dond.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "league"]
+PROGRAM = [sys.executable, "-m", "dond"]
 HERE = {**os.environ, "PYTHONPATH": str(ROOT)}  # whatever is installed: these sources
 
 

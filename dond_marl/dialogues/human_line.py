@@ -24,8 +24,8 @@ from dond_marl.game import Triple
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DIALOGUE_SPLITS, Dialogue, checksum, load_dialogues
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import worth
+from dond_marl.solvers.efficiency import efficiency
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
-from dond_marl.yardsticks.efficiency import efficiency
 
 CONFIDENCE = 0.95  # two-sided, of every interval
 FAIR = 5  # points of ten: a deal is fair if it gives both sides at least half of their whole pool

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import click
 
+from dond.cli.shell import FILE, RosterName, integer, print_line
 from dond_marl.errors import InputError
 from dond_marl.files import user_path
 from dond_marl.records.files import write_atomically
 from experiments.baselines.plan import BaselinesConfig, plan_jobs
 from experiments.kit import RESULTS, experiment_command, show_sections
-from league.cli.shell import FILE, RosterName, integer, print_line
 from league.settings.read import load_config
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.equilibria import (
+from dond_marl.solvers.equilibria import (
     STORED,
     TEMPERATURES,
     Equilibrium,
@@ -139,7 +139,7 @@ def round_policy(pool: Pool, policy: Policy) -> list[Doubles]:
 
 
 def pack(note: dict[str, Any], policies: Sequence[Policy]) -> bytes:
-    """The file of a policy for each of :func:`lewis_pools`; :func:`dond_marl.yardsticks.equilibria.unpack` reads it."""
+    """The file of a policy for each of :func:`lewis_pools`; :func:`dond_marl.solvers.equilibria.unpack` reads it."""
     parts = []
     for pool, policy in zip(lewis_pools(), policies, strict=True):
         parts += [_as_halves(chances)[representatives(pool)].tobytes() for chances in average_renamings(pool, policy)]

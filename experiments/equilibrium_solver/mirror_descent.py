@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.equilibria import Policy
+from dond_marl.solvers.equilibria import Policy
 from experiments.equilibrium_solver.tree import Tree, average_renamings
 
 STEP = 3.0  # of mirror descent, in 1 / points

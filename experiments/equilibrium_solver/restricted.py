@@ -25,10 +25,10 @@ from dond_marl.game import Rules
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Doubles, Partner
-from dond_marl.yardsticks.contexts import Index, Views
-from dond_marl.yardsticks.equilibria import Policy, Pool, make_pool
-from dond_marl.yardsticks.odds import check_odds
-from dond_marl.yardsticks.replies import Replies
+from dond_marl.solvers.contexts import Index, Views
+from dond_marl.solvers.equilibria import Policy, Pool, make_pool
+from dond_marl.solvers.odds import check_odds
+from dond_marl.solvers.replies import Replies
 from experiments.equilibrium_solver.exploitability import Gains, memory_gains, nash_conv
 from experiments.equilibrium_solver.make_tables import TREMBLE
 from experiments.equilibrium_solver.mirror_descent import settle

@@ -20,8 +20,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from dond_marl.seats import Bools, Doubles
-from dond_marl.yardsticks.contexts import Index
-from dond_marl.yardsticks.equilibria import Policy, Pool
+from dond_marl.solvers.contexts import Index
+from dond_marl.solvers.equilibria import Policy, Pool
 
 Memory = Literal["last offer", "perfect"]
 Choose = Callable[[int, Doubles], Doubles]  # from a turn and act values [V, H, N + 2] to probabilities

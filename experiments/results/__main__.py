@@ -20,12 +20,12 @@ from pathlib import Path
 
 import click
 
+from dond.cli.shell import Command, print_line, run
 from dond_marl.errors import RunFailure
 from experiments.results.figures import draw_all
 from experiments.results.files import FOLDER, ROOT, TABLES_FOLDER
 from experiments.results.findings import BLOCKS, block
 from experiments.results.tables import TABLES, table_csv
-from league.cli.shell import Command, print_line, run
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md", ROOT / "docs" / "EQUILIBRIA.md")
 MADE_FROM = TABLES_FOLDER / "made_from.json"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dond.plane import FAINT, GRID, INK, PAPER, check_drawable, open_axes
 from dond_marl.files import read_json_lines
 from dond_marl.statistics import Estimate
 from experiments.results.arms import (
@@ -33,7 +34,6 @@ from experiments.results.arms import (
 )
 from experiments.results.files import FOLDER, ROOT
 from league.bench.arms import NASHCONV
-from league.display.plane import FAINT, GRID, INK, PAPER, check_drawable, open_axes
 from partners.rosters import DEV, DEV2, TEST2
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from dond_marl.occupants import (
 )
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner, expensive_to_query
-from dond_marl.yardsticks.best_response import exact_by_answers
-from dond_marl.yardsticks.labels import LABELS, ReadsAs, reads_labels
-from dond_marl.yardsticks.values import response_value, self_play_values
+from dond_marl.solvers.best_response import exact_by_answers
+from dond_marl.solvers.labels import LABELS, ReadsAs, reads_labels
+from dond_marl.solvers.values import response_value, self_play_values
 from league.backends.pool import in_processes
 from league.bench.figures import answers_of, cells_of, figures_of, label_gains, with_references
 from league.bench.protocol import (

@@ -19,9 +19,9 @@ from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, State, Triple, apply, worth
 from dond_marl.records.record import GameRecord
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import is_enumerable
-from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
-from dond_marl.yardsticks.contexts import Contexts, Views
+from dond_marl.solvers.adaptive import is_enumerable
+from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
+from dond_marl.solvers.contexts import Contexts, Views
 from league.tasks.attribution import is_free
 from partners.best_response import BestResponse
 

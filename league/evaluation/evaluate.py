@@ -2,7 +2,7 @@
 
 Every scenario is played twice, the member opening once. The exact best response to the same partner plays the same
 games, with the same noise: the member's share of its points is a *paired* comparison, a ratio of two means with an
-interval for the same scenarios. The solutions of bargaining theory (:mod:`dond_marl.yardsticks.solve`) are lines of the
+interval for the same scenarios. The solutions of bargaining theory (:mod:`dond_marl.solvers.solve`) are lines of the
 same table: the points of the seat if every game ended there.
 """
 
@@ -18,10 +18,10 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Partner, expensive_to_query, partner_name
+from dond_marl.solvers.best_response import OutOfReach
+from dond_marl.solvers.solve import solve
+from dond_marl.solvers.values import Value
 from dond_marl.statistics import Estimate
-from dond_marl.yardsticks.best_response import OutOfReach
-from dond_marl.yardsticks.solve import solve
-from dond_marl.yardsticks.values import Value
 from league.evaluation.exploitability import best_known_response, known_response_value
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_reachable, play_seats
 from league.evaluation.outcomes import (
@@ -110,7 +110,7 @@ def evaluate(
     seated already; ``name``: its name in the tables. Raises :class:`~dond_marl.occupants.OccupantNameError`,
     :class:`PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
-    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
+    :class:`~dond_marl.solvers.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
     a player could not be reached are left out of every line.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)

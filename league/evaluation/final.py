@@ -21,10 +21,10 @@ from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, view_parts
 from dond_marl.seats import Doubles, Partner, expensive_to_query
+from dond_marl.solvers.adaptive import is_enumerable
+from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
+from dond_marl.solvers.values import Exploitability
 from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
-from dond_marl.yardsticks.adaptive import is_enumerable
-from dond_marl.yardsticks.best_response import OutOfReach, exact_by_answers
-from dond_marl.yardsticks.values import Exploitability
 from league.evaluation.evaluate import FOUND, PlayerLine, line_of, points_of_reference, scenarios_of
 from league.evaluation.exploitability import SplitGains, best_known_response, exploitability_by_seat, split_gains
 from league.evaluation.matches import PlayError, Terms, play_seats
@@ -122,7 +122,7 @@ def final_evaluation(
     their stored references. ``revealed``: both seats see each other's values. ``exact``: code of
     others is queried for references too, and not in its games alone. A player that fails is
     noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
-    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
+    :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
     """
     mains, partners, exploiters_by_name = (
         {name: seat_occupant(each) for name, each in group.items()} for group in (members, opponents, exploiters or {})

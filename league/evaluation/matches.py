@@ -199,7 +199,7 @@ def play_seats(
     """The outcomes of ``players[seat]`` in each seat against ``partner``; ``player`` and ``opponent`` are their names.
 
     Raises :class:`PlayError`, also where a player was not reached in a single game, and
-    :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`.
+    :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
     """
     try:
         played = play_reachable(terms, player, players, opponent, partner)

@@ -9,6 +9,8 @@ import numpy as np
 
 from dond_marl.batch import Games
 from dond_marl.seats import Bools, Doubles, Rows
+from dond_marl.solvers.efficiency import Efficiency, efficiency_of
+from dond_marl.solvers.solve import Concept, Solutions, measures, split_scores
 from dond_marl.statistics import (
     TEN,
     Estimate,
@@ -18,8 +20,6 @@ from dond_marl.statistics import (
     scenario_groups,
     sums_by_group,
 )
-from dond_marl.yardsticks.efficiency import Efficiency, efficiency_of
-from dond_marl.yardsticks.solve import Concept, Solutions, measures, split_scores
 
 
 class Outcomes(NamedTuple):
@@ -113,7 +113,7 @@ FIGURES = {
 
 
 def outcomes_of(games: Games, seat: int) -> Outcomes:
-    """The outcomes of the player in ``seat``. Raises :class:`~dond_marl.yardsticks.efficiency.ImpossibleScore`."""
+    """The outcomes of the player in ``seat``. Raises :class:`~dond_marl.solvers.efficiency.ImpossibleScore`."""
     return outcomes_from(efficiency_of(games), seat)._replace(turns=games.turns.astype(np.float64))
 
 
@@ -146,7 +146,7 @@ def outcomes_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) 
     scores, splits = split_scores(scenarios, solutions.max_count)
     wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
     first, second = scores * (TEN / np.maximum(wholes, 1))
-    by_split = {  # [N, K]: a property of each split, a row of the grid of dond_marl.yardsticks.solve
+    by_split = {  # [N, K]: a property of each split, a row of the grid of dond_marl.solvers.solve
         "gap": np.abs(first - second),
         "pareto": solutions.pareto.splits,
         "envy_free": splits & (2 * scores >= wholes).all(axis=0),

@@ -170,7 +170,7 @@ def _time_practice(task: TrainTask, place: Place) -> tuple[float, float]:
 
 def _time_oracle(config: Config, states: Mapping[str, LearnerState], place: Place) -> float:
     """Seconds to solve one best response to a learner, to its first weights: all of it, which play may not need."""
-    from dond_marl.yardsticks.values import response_value
+    from dond_marl.solvers.values import response_value
     from league.tasks.blobs import read_blob  # loads PyTorch
     from partners.network.partner import NetworkPartner
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios, swapped_in_orbit
+from dond_marl.solvers.solve import solve
 from dond_marl.statistics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
-from dond_marl.yardsticks.solve import solve
 from league.standings.ratings import Payoffs, Shrunk, shrink
 from league.tasks.answers import Answers
 from league.tasks.values import SeatOrderResult

@@ -24,11 +24,11 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import PARTS, ScenarioSource, lewis_space, view_parts
 from dond_marl.seats import Partner
-from dond_marl.yardsticks.adaptive import Adaptive, is_enumerable
-from dond_marl.yardsticks.best_response import OutOfReach, best_response_value, exact_by_answers
-from dond_marl.yardsticks.contexts import prior_contexts
-from dond_marl.yardsticks.solve import solve
-from dond_marl.yardsticks.values import prior_scenarios
+from dond_marl.solvers.adaptive import Adaptive, is_enumerable
+from dond_marl.solvers.best_response import OutOfReach, best_response_value, exact_by_answers
+from dond_marl.solvers.contexts import prior_contexts
+from dond_marl.solvers.solve import solve
+from dond_marl.solvers.values import prior_scenarios
 from league.standings.ladder import Responses
 from league.tasks.seating import SEATING
 from partners.provenance import identity

@@ -1,7 +1,7 @@
 """The one table model: sections of tables, learning curves, games and texts; figures carry interval, n and unit.
 
-Renderers: :mod:`league.display.tables` (terminal), :mod:`league.tables.markdown` (results pages, `dond bench`) and
-:mod:`league.report.render` (HTML and JSON), so that no two of them can disagree. Names of members and reasons of
+Renderers: :mod:`dond.terminal.tables` (terminal), :mod:`league.tables.markdown` (results pages, `dond bench`) and
+:mod:`dond.report.render` (HTML and JSON), so that no two of them can disagree. Names of members and reasons of
 failures are foreign text: :func:`printable` replaces control characters once, and each renderer escapes the characters
 that have a meaning in its own format.
 """

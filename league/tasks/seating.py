@@ -78,7 +78,7 @@ def _network(blob: str, place: Place, greedy: bool) -> Partner:
 def _response(blob: str, place: Place, role: Role) -> Partner:
     """The best response to the network in a blob, solved while it plays."""
     from dond_marl.scenarios.sources import lewis_space
-    from dond_marl.yardsticks.contexts import contexts_in
+    from dond_marl.solvers.contexts import contexts_in
     from partners.best_response import BestResponse
 
     network = _network(blob, place, greedy=role == ORACLE_ROLES["likeliest"])

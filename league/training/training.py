@@ -24,9 +24,9 @@ from dond_marl.records.files import write_durably
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
+from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
 from dond_marl.trust import require_trust
-from dond_marl.yardsticks.best_response import exact_by_answers
 from hints import HintSchedule
 from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score

@@ -2,7 +2,7 @@
 
 A reward only scores the act that was taken, in the one game that followed. The best response to a mixture of known
 partners gives more: at every state the value of every act, averaged over the partners and values that the history
-leaves possible, with the best response played from then on (:mod:`dond_marl.yardsticks.adaptive`). A network trained
+leaves possible, with the best response played from then on (:mod:`dond_marl.solvers.adaptive`). A network trained
 with these values at the states that it visits learns from all acts at once and without sampling noise (Ross and Bagnell
 2014, arXiv 1406.5979: AggreVaTe; added to rewards: Schmitt et al. 2018, arXiv 1803.03835: kickstarting). The posterior
 over partners and values is a target for the network's belief heads. The prior of the partner's values is that of the
@@ -21,12 +21,12 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.scenarios.sources import Scenarios, numbers_of
 from dond_marl.seats import Bools, Doubles, Floats, Int8s, Partner, Rows, Turns
+from dond_marl.solvers.adaptive import EFFORT, Adaptive, Pool, is_enumerable
+from dond_marl.solvers.automata import drawn_personas, personas_of
+from dond_marl.solvers.contexts import Index, contexts_in
+from dond_marl.solvers.recognition import LEVELS
 from dond_marl.splits import action_count, grid_size
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.adaptive import EFFORT, Adaptive, Pool, is_enumerable
-from dond_marl.yardsticks.automata import drawn_personas, personas_of
-from dond_marl.yardsticks.contexts import Index, contexts_in
-from dond_marl.yardsticks.recognition import LEVELS
 from partners.mixture import Mixture, privileged_targets
 
 BLOCK = 1 << 11  # histories that are computed in one call
@@ -61,7 +61,7 @@ def tractable_members(partner: Partner, rules: Rules, name: str = "partner") -> 
 class ExactTargets:
     """Exact regrets and beliefs for both seats against a mixture, solved for each pool when it first occurs.
 
-    ``table``: all scenarios that the prior holds possible; ``effort``: see :mod:`dond_marl.yardsticks.adaptive`. Raises
+    ``table``: all scenarios that the prior holds possible; ``effort``: see :mod:`dond_marl.solvers.adaptive`. Raises
     :class:`InputError` if no member of ``partner`` is tractable.
     """
 

@@ -18,8 +18,8 @@ from torch.nn.functional import logsigmoid
 from dond_marl.errors import RunFailure
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
+from dond_marl.solvers.recognition import LEVELS
 from dond_marl.statistics import TEN
-from dond_marl.yardsticks.recognition import LEVELS
 from partners.learning.adam import Adam
 from partners.learning.average_policy import AveragePolicy
 from partners.learning.experience import Experience

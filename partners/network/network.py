@@ -24,7 +24,7 @@ from torch.nn.functional import embedding_bag, pad
 from dond_marl.game import ITEMS
 from dond_marl.randomness import generator
 from dond_marl.seats import Turns
-from dond_marl.yardsticks.recognition import LEVELS
+from dond_marl.solvers.recognition import LEVELS
 from partners.network.heads import ActionDistribution, Factored, Joint
 from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
 from partners.network.shape import AT_ONCE, CODES, PARTS, STEP, item_columns

@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 
 from dond_marl.game import ITEMS, Act
 from dond_marl.seats import Cause, Decisions, Doubles, Floats, Traits, Turns, constant
+from dond_marl.solvers.recognition import LEVELS, Guess
 from dond_marl.splits import grid, one_hot_probabilities
-from dond_marl.yardsticks.recognition import LEVELS, Guess
 from partners.network.checkpoint_files import NETWORK, CheckpointError, read_pair, shape_of, tensors_path
 from partners.network.probabilities import ActionProbabilities, FactoredProbabilities, JointProbabilities
 from partners.network.shape import (

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from dond_marl.game import Act, Disagree
 from dond_marl.seats import Cause, Decisions, Doubles, Traits, Turns, constant
+from dond_marl.solvers.recognition import Guess
 from dond_marl.splits import one_hot_probabilities
-from dond_marl.yardsticks.recognition import Guess
 from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.shape import PARTS

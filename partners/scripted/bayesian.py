@@ -1,6 +1,6 @@
 """Bayesian partners, selfish or with social preferences: they infer the other seat's values from its claims.
 
-The prior is the exact one of the scenarios (:mod:`dond_marl.yardsticks.contexts`). The likelihood of
+The prior is the exact one of the scenarios (:mod:`dond_marl.solvers.contexts`). The likelihood of
 claims: a partner with values v is assumed to claim each split with probability proportional to ``exp(rationality *
 share)``, share being what the split keeps of its whole value, independently each time (Boltzmann-rational claims).
 Expectations are rounded to ``1 / 2**20`` before they are compared, so that the last bit of a sum never decides.
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.scenarios.sources import numbers_of
 from dond_marl.seats import Decisions, Doubles, Int8s, Turns
-from dond_marl.splits import grid
-from dond_marl.yardsticks.contexts import (
+from dond_marl.solvers.contexts import (
     LEWIS_PRIORS,
     Beliefs,
     lewis_beliefs,
@@ -29,6 +28,7 @@ from dond_marl.yardsticks.contexts import (
     lewis_pools,
     partner_beliefs,
 )
+from dond_marl.splits import grid
 from partners.parameters import Range, Rationality, Share
 from partners.scripted.base import MemorylessPartner, ScriptedPartner
 from partners.scripted.menu import (

@@ -11,9 +11,9 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import NOISE_WIDTH, derive_uniforms
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, decide, expensive_to_query
+from dond_marl.solvers.contexts import partner_beliefs
+from dond_marl.solvers.recognition import recognizable_personas, recognize
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
-from dond_marl.yardsticks.contexts import partner_beliefs
-from dond_marl.yardsticks.recognition import recognizable_personas, recognize
 from partners.parameters import check_whole_number
 
 MOST_SIMULATIONS = 4096

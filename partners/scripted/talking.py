@@ -18,7 +18,7 @@ from dond_marl.game import ITEMS, MAX_VALUE, Triple
 from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Turns
-from dond_marl.yardsticks.contexts import beliefs
+from dond_marl.solvers.contexts import beliefs
 from partners.parameters import Share, check_number
 from partners.scripted.base import ScriptedPartner, Wrapper
 from partners.scripted.offers import answer, offer_worth, own_turn

@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
+from dond.terminal.league import PlainWatcher
 from dond_marl.batch import GameBatch
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
@@ -26,7 +27,6 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
 from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
-from league.display.league import PlainWatcher
 from league.ledger.run_directory import new_run
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league

@@ -15,10 +15,10 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide, worth
+from league.api import benchmark, evaluate_pair, play_league
 from league.bench.protocol import lewis_field
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
-from league.run import benchmark, evaluate_pair, play_league
 from scripts.bench.report import BenchmarkRow
 
 BAR = 1.2  # decisions queried for each that is needed

@@ -13,13 +13,13 @@ from pathlib import Path
 import click
 from PIL import Image
 
+from dond.cli.shell import SEED, Command, WritableFile, run
 from dond_marl.envs.drawing import draw
 from dond_marl.game import State, apply
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import records_of, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from league.cli.shell import SEED, Command, WritableFile, run
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "game.gif"
 SHOWN, LAST = 1500, 4000  # milliseconds of each act, and of the end

@@ -21,7 +21,7 @@ from typing import Any
 
 import click
 
-from league.cli.shell import FILE, Command, print_line, run
+from dond.cli.shell import FILE, Command, print_line, run
 from scripts.docs_site.pages import update
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"

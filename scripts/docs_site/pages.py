@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dond.cli.shell import Command, run
 from dond_marl.errors import RunFailure
-from league.cli.shell import Command, run
 from league.ledger.schema import SCHEMA, SCHEMA_VERSION
 from league.tables.export import TABLES
 from league.tasks.values import FACTS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PACKAGES = ("dond_marl", "hints", "partners", "league")
+PACKAGES = ("dond_marl", "hints", "partners", "league", "dond")
 HEADING = re.compile(r"^## `([\w.]+)`")
 ROW = re.compile(r"^\| `([\w.]+)` \|")
 BEGIN, END = "<!-- made by scripts/docs_site/pages.py: {} -->", "<!-- end -->"

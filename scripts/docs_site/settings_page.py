@@ -8,10 +8,10 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dond.study.settings import StudyConfig
 from dond_marl.errors import RunFailure
 from league.settings.read import Config, describe_allowed
 from league.settings.training import Hyperparameters, TrainConfig, TrainingConfig
-from league.web.study.settings import StudyConfig
 
 # Meanings of keys whose models do not describe them: by key, or by class and key.
 MEANINGS = {

@@ -11,8 +11,8 @@ from statistics import mean, stdev
 
 from kaggle_environments import make
 
-from dond_marl.envs.openspiel_bargaining import agent
 from dond_marl.occupants import seat_occupant
+from partners.adapters.openspiel_bargaining import agent
 
 
 def main(spec: str, games: int) -> None:

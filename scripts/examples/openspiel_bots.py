@@ -11,9 +11,9 @@ import pyspiel
 from open_spiel.python.algorithms.evaluate_bots import evaluate_bots
 from open_spiel.python.algorithms.mcts import MCTSBot, RandomRolloutEvaluator
 
-from dond_marl.envs.openspiel_bargaining import choose_act
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
+from partners.adapters.openspiel_bargaining import choose_act
 
 
 class PartnerBot(pyspiel.Bot):

@@ -10,10 +10,10 @@ from open_spiel.python.pytorch.ppo import PPO, PPOAgent
 from open_spiel.python.rl_environment import Environment, TimeStep
 from open_spiel.python.vector_env import SyncVectorEnv
 
-from dond_marl.envs.openspiel_game import DealGame, answer
 from dond_marl.envs.policy_partner import PolicyPartner
 from dond_marl.occupants import seat_occupant
 from league.evaluation.heldout_score import before_and_after
+from partners.adapters.openspiel_game import DealGame, answer
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")

@@ -11,8 +11,8 @@ from sb3_contrib import MaskablePPO
 
 from dond_marl import DealVectorEnv
 from dond_marl.envs.policy_partner import PolicyPartner
-from dond_marl.envs.sb3_vector import SB3VectorEnv
 from league.evaluation.heldout_score import before_and_after
+from partners.adapters.sb3_vector import SB3VectorEnv
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")

@@ -20,7 +20,7 @@ import pytest
 
 from tests.command import in_process
 from tests.documents.pages import PAGES, ROOT, blocks, commands, name_of
-from tests.league.web.browser import serving
+from tests.dond.web.browser import serving
 
 BIN = ".venv/bin/"
 SMALL = '--set training.num_envs=16 --set league.block_size=4 --set "learners=[{name: main, decisions: 50}]"'

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from dond.study.settings import StudyConfig
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.occupants import catalogue
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
-from league.web.study.settings import StudyConfig
 from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
 
 # PLUG_IN.md's are run by tests/documents/test_examples.py, and so is the block of README.md that needs sb3-contrib.

@@ -14,7 +14,7 @@ from dond_marl.errors import RunFailure
 from scripts.docs_site.pages import DOCS, GENERATED, _load_packages, api_page, description, ledger_page, public_names
 from tests.documents.pages import PAGES, ROOT, blocks
 
-PACKAGES = ("dond_marl", "hints", "league", "partners")
+PACKAGES = ("dond", "dond_marl", "hints", "league", "partners")
 NAMES = [(module, name) for _, module, name in public_names((DOCS / "API.md").read_text(encoding="utf-8"))]
 EXAMPLES = sorted((ROOT / "scripts" / "examples").rglob("*.py"))
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
+from dond.cli.main import command as dond_group
 from experiments.ship import command as ship_commands
-from league.cli.main import command as dond_group
 from tests.command import HERE, PROGRAM, dond, in_process, run_dond
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,7 +149,7 @@ def test_shipped_config_is_found_from_any_folder(tmp_path):
 
 
 def test_missing_library_is_named_with_its_extra():
-    code = "import sys; sys.modules['starlette'] = None; from league.cli.main import main; "
+    code = "import sys; sys.modules['starlette'] = None; from dond.cli.main import main; "
     code += "sys.exit(main(['web', '--no-browser', '--port', '0']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=HERE, timeout=120)
     assert done.returncode == 2 and "starlette" in done.stderr and "[ui]" in done.stderr
@@ -162,7 +162,7 @@ def test_shell_completion():
         ("dond play --pa", "--partner"),
     ):
         asked = {"_DOND_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-        code = "import sys; from league.cli.main import main; sys.argv[0] = 'dond'; sys.exit(main())"
+        code = "import sys; from dond.cli.main import main; sys.argv[0] = 'dond'; sys.exit(main())"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**HERE, **asked})
         assert answer in done.stdout, (words, done)
 
@@ -170,7 +170,7 @@ def test_shell_completion():
 def test_help_loads_no_pytorch():
     names = ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data", "llm-check"]
     code = (
-        "import sys\nfrom league.cli.main import main\n"
+        "import sys\nfrom dond.cli.main import main\n"
         f"for name in {names}:\n    assert main([name, '--help']) == 0\n"
         "    print(name, 'loaded' if 'torch' in sys.modules else 'light')"
     )

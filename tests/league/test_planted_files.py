@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from dond.table.session import write_down
 from dond_marl.files import atomic_replace
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.records.record import record_of
 from league.bench.results import append
-from league.display.session import write_down
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunDirectory, RunError, newest_run
 from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob

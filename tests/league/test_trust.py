@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dond.web.league_follower import DAMAGED, Follower, Leagues
 from dond_marl import trust
 from dond_marl.errors import Notice, UntrustedError, printable_text
 from dond_marl.files import read_bytes
@@ -23,7 +24,6 @@ from dond_marl.records.record import record_of, to_line
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
 from league.ledger.trusted_names import names_in
 from league.settings.layers import presets_folder, read_yaml, write_yaml
-from league.web.league_follower import DAMAGED, Follower, Leagues
 from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -187,8 +187,8 @@ def test_a_run_is_shown_where_its_code_is_missing(stranger, tmp_path):
 def _pages(run: Path, **allowed: bool):
     """A client of the pages over a run, and the keys of its members by name."""
     testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
-    from league.web.occupants import AllowedNames, Desk
-    from league.web.pages import application
+    from dond.web.occupants import AllowedNames, Desk
+    from dond.web.pages import application
 
     runs, games = run.parent, run.parent / "games"
     leagues = Leagues(runs, None)
@@ -591,7 +591,7 @@ def test_own_names_are_used_after_a_harmless_run_of_another_user_was_opened(hone
 
 
 def test_strangers_run_does_not_stop_what_a_visitor_chooses_nor_an_own_league(honest, tmp_path, monkeypatch):
-    from league.web.occupants import AllowedNames, OccupantMenu, make_partner
+    from dond.web.occupants import AllowedNames, OccupantMenu, make_partner
 
     without_proxy_and_key(monkeypatch)
     theirs, own = tmp_path / "theirs" / "0001", tmp_path / "own" / "0001"
@@ -616,7 +616,7 @@ def test_strangers_run_does_not_stop_what_a_visitor_chooses_nor_an_own_league(ho
 
 @pytest.mark.parametrize("text", ["trembling(of='\uff4c\uff4c\uff4d')", "trembling(of=['\u2113\u2113m'])"])
 def test_pages_check_letters_of_other_alphabets_as_names(text):
-    from league.web.occupants import AllowedNames
+    from dond.web.occupants import AllowedNames
 
     with pytest.raises(OccupantNameError):
         AllowedNames(models=False).check(text)

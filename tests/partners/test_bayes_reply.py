@@ -12,7 +12,7 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
 from dond_marl.seats import Traits, decide, turns_after
-from dond_marl.yardsticks.best_response import OutOfReach
+from dond_marl.solvers.best_response import OutOfReach
 from partners.bayes_reply import BayesReply, has_tables
 from partners.best_response import BestResponse
 from partners.mixture import Mixture

@@ -13,10 +13,10 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space
+from dond_marl.solvers.equilibria import Equilibrium, lewis_pools
+from dond_marl.solvers.values import policy_value
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.equilibria import Equilibrium, lewis_pools
-from dond_marl.yardsticks.values import policy_value
 from experiments.equilibrium_solver.tree import Tree
 from partners.equilibrium import table_for
 from tests.experiments.equilibrium_solver.test_refusing import answers

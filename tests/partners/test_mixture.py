@@ -16,8 +16,8 @@ from dond_marl.occupants import OccupantNameError, seat_occupant, spec_name
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from dond_marl.yardsticks.best_response import best_response_value
-from dond_marl.yardsticks.contexts import contexts_in
+from dond_marl.solvers.best_response import best_response_value
+from dond_marl.solvers.contexts import contexts_in
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
 from partners.mixture import MEMBER_DRAW, BySeat, Mixture, SaysPropose, reads_labels

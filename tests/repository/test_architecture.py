@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LAYERS = ("dond_marl", "hints", "partners", "league")
+LAYERS = ("dond_marl", "hints", "partners", "league", "dond")
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 ALL = [*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))]
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
@@ -68,12 +68,6 @@ def test_dond_marl_needs_numpy_only_outside_the_environments():
         allowed = {"dond_marl", "numpy", "__future__"} | sys.stdlib_module_names
         if "envs" in path.parts or path.name in ("deal_or_no_dialog_v0.py", "__init__.py"):
             allowed |= {"gymnasium", "pettingzoo"}
-        if path.name.startswith("openspiel"):  # adapter: imported only where OpenSpiel is installed
-            allowed |= {"pyspiel"}
-        if path.name.startswith("sb3"):  # adapter: imported only where Stable-Baselines3 is installed
-            allowed |= {"stable_baselines3"}
-        if path.name.startswith("negmas"):  # adapter: imported only where NegMAS is installed
-            allowed |= {"negmas"}
         assert imports(path, top_level_only=True) <= allowed, path
         later = {"PIL"} if path.name == "drawing.py" else {"scipy"}  # only inside a function, or for types
         assert imports(path) <= allowed | later, path
@@ -134,10 +128,10 @@ ON_SCREEN = ("scipy", "matplotlib", "jinja2", "starlette")
     ("code", "unused"),
     [
         ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
-        ("from league.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
-        ("from league.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *ON_SCREEN)),
-        ("import league.cli.play", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
-        ("import league.cli.evaluate", (*HEAVY, *SETTINGS, *ON_SCREEN)),
+        ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
+        ("from dond.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *ON_SCREEN)),
+        ("import dond.cli.play", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
+        ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *ON_SCREEN)),
     ],
 )
 def test_heavy_libraries_are_loaded_where_they_are_used(code, unused):

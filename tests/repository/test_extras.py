@@ -21,13 +21,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dond.cli.main import COMMANDS
 from dond_marl.errors import EXTRAS
-from league.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
-PACKAGES = ("dond_marl", "hints", "partners", "league")
+PACKAGES = ("dond_marl", "hints", "partners", "league", "dond")
 # Whose distribution is called otherwise, or that another one brings.
 DISTRIBUTION = {
     "PIL": "pillow",
@@ -68,7 +68,7 @@ LIGHT = (
 CODE = """
 import contextlib, io, json, sys
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
-from league.cli.main import main
+from dond.cli.main import main
 occupants, commands = json.loads(sys.argv[1])
 seated, ended = {}, []
 for name in occupants:

@@ -17,7 +17,7 @@ import pytest
 from league.settings.layers import preset
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("dond_marl", "hints", "league", "partners")
+PACKAGES = ("dond", "dond_marl", "hints", "league", "partners")
 CONFIGS = sorted(path.name for path in (ROOT / "configs").glob("*.yaml"))
 LEAGUES = [name for name in CONFIGS if "\nleague:" in (ROOT / "configs" / name).read_text()]
 FROM_PEOPLE = "league_alphastar.yaml"  # begins with people's clone, which nobody may ship
@@ -34,7 +34,7 @@ COMMANDS = {  # of every other config
 # Runs several commands of `dond` in one process, which loads PyTorch once: exit code, output and errors of each.
 DOND = """
 import contextlib, io, json, sys
-from league.cli.main import main
+from dond.cli.main import main
 ended = []
 for words in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()
@@ -104,8 +104,8 @@ def test_contents_of_sdist_and_wheel(built):
         "partners/rosters/bank.yaml",
         "partners/rosters/rosters.yaml",
     )
-    pages = {f"league/web/static/{name}" for name in ("style.css", "pages.js", "table.js", "demo/page.js")}
-    pages |= {"league/web/templates/frame.html.j2", "league/web/templates/table.html.j2"}
+    pages = {f"dond/web/static/{name}" for name in ("style.css", "pages.js", "table.js", "demo/page.js")}
+    pages |= {"dond/web/templates/frame.html.j2", "dond/web/templates/table.html.j2"}
     assert {*data, *pages, "league/standings/references.json"} <= inside
 
 

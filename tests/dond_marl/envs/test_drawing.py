@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import RenderCollection
 
+from dond.cli.shell import run
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.errors import MissingLibrary
 from dond_marl.game import Act
-from league.cli.shell import run
 
 pytest.importorskip("PIL", reason="the extra plot brings it")
 from scripts.docs_site.moving_picture import command

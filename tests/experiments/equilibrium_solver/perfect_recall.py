@@ -6,7 +6,7 @@ import numpy as np
 
 from dond_marl.randomness import generator
 from dond_marl.seats import Doubles
-from dond_marl.yardsticks.equilibria import Policy
+from dond_marl.solvers.equilibria import Policy
 from experiments.equilibrium_solver.tree import Tree
 
 

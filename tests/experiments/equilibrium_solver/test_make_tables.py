@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dond_marl.yardsticks.equilibria import SMALL, Equilibrium, file_name, lewis_pools, unpack
+from dond_marl.solvers.equilibria import SMALL, Equilibrium, file_name, lewis_pools, unpack
 from experiments.equilibrium_solver.exploitability import memory_gains, nash_conv, total
 from experiments.equilibrium_solver.make_tables import make_tables, pool_gains, solve_pool
 from experiments.equilibrium_solver.tree import Tree

@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
-from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
+from dond_marl.solvers.equilibria import lewis_pools, pools_of
 from experiments.equilibrium_solver.exploitability import memory_gains, nash_conv, total
 from experiments.equilibrium_solver.make_tables import escape
 from experiments.equilibrium_solver.mirror_descent import anneal, quantal_gap

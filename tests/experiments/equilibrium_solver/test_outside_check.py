@@ -7,8 +7,8 @@ import pytest
 
 from dond_marl.game import Act, Scenario, State
 from dond_marl.scenarios.sources import pack
+from dond_marl.solvers.equilibria import pools_of
 from dond_marl.splits import action_index
-from dond_marl.yardsticks.equilibria import pools_of
 from experiments.equilibrium_solver.exploitability import nash_conv
 from experiments.equilibrium_solver.mirror_descent import anneal
 from experiments.equilibrium_solver.tree import Tree
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.bench
 from open_spiel.python.algorithms import exploitability  # noqa: E402  # needs pyspiel
 from open_spiel.python.policy import Policy  # noqa: E402  # needs pyspiel
 
-from dond_marl.envs.openspiel_game import TYPE, DealGame, DealState  # noqa: E402  # needs pyspiel
+from partners.adapters.openspiel_game import TYPE, DealGame, DealState  # noqa: E402  # needs pyspiel
 
 # One hat and one ball, worth ten points to everybody; the two orders of the items' names are equally likely.
 VALUES = [((0, 3, 7), (0, 8, 2)), ((0, 8, 2), (0, 3, 7)), ((0, 3, 7), (0, 3, 7)), ((0, 5, 5), (0, 8, 2))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions, rest
-from dond_marl.yardsticks.equilibria import TEMPERATURES, Equilibrium, end_deals
+from dond_marl.solvers.equilibria import TEMPERATURES, Equilibrium, end_deals
 from experiments.equilibrium_solver.exploitability import best_response
 from experiments.equilibrium_solver.mirror_descent import anneal
 from experiments.equilibrium_solver.tree import Tree

@@ -11,10 +11,10 @@ from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import lewis_space, pack
-from dond_marl.yardsticks.contexts import contexts_in
-from dond_marl.yardsticks.equilibria import make_pool
-from dond_marl.yardsticks.odds import Odds, exact_value
-from dond_marl.yardsticks.values import policy_value
+from dond_marl.solvers.contexts import contexts_in
+from dond_marl.solvers.equilibria import make_pool
+from dond_marl.solvers.odds import Odds, exact_value
+from dond_marl.solvers.values import policy_value
 from experiments.equilibrium_solver.exploitability import nash_conv
 from experiments.equilibrium_solver.restricted import (
     FixedSet,

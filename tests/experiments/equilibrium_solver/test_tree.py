@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import lewis_space, pack
-from dond_marl.yardsticks.equilibria import lewis_pools, pools_of
+from dond_marl.solvers.equilibria import lewis_pools, pools_of
 from experiments.equilibrium_solver.tree import Tree, average_renamings
 from tests.experiments.equilibrium_solver.perfect_recall import anything
 

@@ -37,7 +37,7 @@ for name in missing:
         del signal.Signals._member_map_[attribute]
         signal.Signals._member_names_.remove(attribute)
     delattr(sys.modules[module], attribute)
-from league.__main__ import main
+from dond.__main__ import main
 sys.argv = ["dond", *sys.argv[2:]]
 sys.exit(main())
 """

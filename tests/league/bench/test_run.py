@@ -15,8 +15,8 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, open_source, view_parts
+from dond_marl.solvers.labels import LABELS, ReadsAs
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.labels import LABELS, ReadsAs
 from league.bench.arms import MAIN, Arm
 from league.bench.protocol import ALL, HEADLINE, beyond_field
 from league.bench.results import seal_row

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dond.cli.bench import BEGIN, END, renew_table
 from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
@@ -15,7 +16,6 @@ from league.bench.arms import MAIN, arms_by_protocol, headline_of, scores_of
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from league.bench.table import leaderboard, summary_sentences
-from league.cli.bench import BEGIN, END, renew_table
 from league.tables.blocks import Figure
 from league.tables.markdown import report_markdown
 from partners.rosters import DEV, family_of, roster

@@ -9,11 +9,11 @@ import pytest
 
 from dond_marl.errors import InputError, MissingLibrary
 from dond_marl.occupants import seat_occupant
+from league.api import benchmark
 from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import Opponents, measure, opponents_of, submission_of_spec
 from league.bench.table import leaderboard
 from league.bench.test2 import IN_CHECKOUT, KEYS, LOG, SAMPLE, Logging, logging_of
-from league.run import benchmark
 from partners.rosters import DEV2, TEST2, author_of, load_rosters, members_hash, roster
 from tests.command import dond
 

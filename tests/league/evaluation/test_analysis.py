@@ -11,7 +11,7 @@ from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import record_of
-from dond_marl.yardsticks.contexts import contexts_of
+from dond_marl.solvers.contexts import contexts_of
 from league.evaluation.analysis import LONGEST, analyse_acts, judgement
 from partners.best_response import BestResponse
 

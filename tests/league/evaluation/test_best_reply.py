@@ -9,9 +9,9 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
-from dond_marl.yardsticks.best_response import best_response_value
-from dond_marl.yardsticks.contexts import prior_contexts
-from dond_marl.yardsticks.values import response_value
+from dond_marl.solvers.best_response import best_response_value
+from dond_marl.solvers.contexts import prior_contexts
+from dond_marl.solvers.values import response_value
 from league.evaluation.exploitability import best_known_response, known_response_value
 from partners.best_response import BestResponse
 

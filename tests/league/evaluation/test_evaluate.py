@@ -13,15 +13,15 @@ import pytest
 from rich.console import Console
 
 import league.evaluation.outcomes
+from dond.plane import draw, frontier
+from dond.terminal.evaluation import print_evaluation
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.yardsticks.efficiency import efficiency_of
-from dond_marl.yardsticks.solve import solve
-from league.display.evaluation import print_evaluation
-from league.display.plane import draw, frontier
+from dond_marl.solvers.efficiency import efficiency_of
+from dond_marl.solvers.solve import solve
 from league.evaluation.as_json import pair_document, pair_rows
 from league.evaluation.evaluate import (
     BEST,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from dond.terminal.evaluation import print_final
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
-from league.display.evaluation import print_final
 from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation

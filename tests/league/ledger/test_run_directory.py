@@ -197,7 +197,7 @@ def test_stop_of_a_league_names_the_resumption_only_once_its_start_is_written(tm
     script = tmp_path / "stop.py"
     script.write_text(f"""
 import os, signal, sys, time
-from league.cli.stops import STOPS
+from dond.cli.stops import STOPS
 STOPS.handle_from_the_start()
 def trace(frame, event, _):
     if f"{{frame.f_globals.get('__name__')}}.{{frame.f_code.co_name}}" == {moment!r}:
@@ -209,7 +209,7 @@ def trace(frame, event, _):
             except BaseException:
                 pass
 sys.settrace(trace)
-from league.cli.main import main
+from dond.cli.main import main
 main()
 """)
     config = settings(tmp_path, LEAGUE, "league")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from dond.web.occupants import AllowedNames, OccupantMenu, make_partner
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_names import expand_run_name
-from league.web.occupants import AllowedNames, OccupantMenu, make_partner
 from partners.network.checkpoint import load_checkpoint
 from partners.scripted.time_based import Boulware
 from tests.command import in_process

@@ -10,8 +10,8 @@ from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
+from dond_marl.solvers.values import response_value
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.values import response_value
 from league.ledger.export import read_member
 from league.ledger.ledger import Ledger
 from league.rounds.dry_run import estimate

@@ -495,7 +495,7 @@ def test_costly_members(spec, costly):
 
 def test_costly_members_play_most_informative_matches():
     config = league_of(
-        "members: [heuristic, {kind: human, interface: 'league.display.game:Terminal'}, random]\n"
+        "members: [heuristic, {kind: human, interface: 'dond.table.game:Terminal'}, random]\n"
         "league: {costly: 1, block_size: 2}\nlearners: [{name: main, matchmaking: uniform among all}]"
     )
     history, scenarios = History(members_of(config), 0.5), few(2)

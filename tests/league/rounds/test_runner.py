@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from league.display.league import PlainWatcher
+from dond.terminal.league import PlainWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from partners.network.checkpoint import network_note, save_checkpoint

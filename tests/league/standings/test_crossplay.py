@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.yardsticks.solve import solve
+from dond_marl.solvers.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import ladder_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from league.display.tables import print_section
+from dond.terminal.tables import print_section
 from league.ledger.ledger import Ledger
 from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay

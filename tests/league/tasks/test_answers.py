@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dond.report.collect import collect
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -18,7 +19,6 @@ from dond_marl.seats import UNREACHED, Cause
 from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play_seats, score
 from league.ledger.ledger import Ledger
-from league.report.collect import collect
 from league.rounds.gates import judge
 from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.learners import Gate

@@ -7,10 +7,10 @@ import pickle
 
 import pytest
 
+from dond.web.occupants import AllowedNames
 from dond_marl.errors import InputError, Notice
 from dond_marl.occupants import OccupantNameError, parse_spec, pin_spec, seat_occupant, spec_name, unpin_spec
 from league.ledger.ledger import ReadLedger
-from league.web.occupants import AllowedNames
 from partners.learning.rewards import RewardError, reward_name, reward_of
 from tests.command import in_process, run_dond
 from tests.league.backends.test_league import kept

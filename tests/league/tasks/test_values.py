@@ -15,7 +15,7 @@ from league.tasks.train_task import first_state
 from league.tasks.values import Entrant, Member, Place
 from partners.catalogue import PARTNERS
 
-PERSON = "human(interface='league.display.game:Terminal')"
+PERSON = "human(interface='dond.table.game:Terminal')"
 
 
 @pytest.mark.parametrize("spec", [*sorted(PARTNERS), PERSON, "llm(provider=hf)", "mixture(of=['random', 'llm'])"])

@@ -17,11 +17,11 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Partner, Turns
+from dond_marl.solvers.adaptive import Adaptive
+from dond_marl.solvers.automata import drawn_personas
+from dond_marl.solvers.contexts import contexts_in
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
-from dond_marl.yardsticks.adaptive import Adaptive
-from dond_marl.yardsticks.automata import drawn_personas
-from dond_marl.yardsticks.contexts import contexts_in
 from league.evaluation.matches import Witness
 from league.settings.read import load_config
 from league.settings.training import TrainConfig

@@ -23,8 +23,8 @@ from dond_marl.game import Act, Action, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import decide
+from dond_marl.solvers.replies import Probable
 from dond_marl.splits import action_index, legal_action_mask
-from dond_marl.yardsticks.replies import Probable
 from partners.llm.client import Client, Query, SetupError
 from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from league.cli.models import get_model
+from dond.cli.models import get_model
 from partners.judges.language_model import llm_judge
 from partners.llm.client import SetupError
 from partners.llm.local import files

@@ -1,0 +1,1 @@
+"""All that a person touches: the command line, the terminal, the bargaining table, reports, pages and studies."""

@@ -1,0 +1,19 @@
+"""``python -m dond``: the same as ``dond``."""
+
+from __future__ import annotations
+
+import sys
+
+from dond.cli.stops import STOPS
+
+
+def main() -> int:
+    """Run ``dond`` in a process of its own, with stops handled from the start; returns the exit code."""
+    STOPS.handle_from_the_start()
+    from dond.cli.main import main as dond
+
+    return dond()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+r"""Measure how well a member does against a partner, and how close that is to the exact best response.
+
+With --run, measure a league's main members against its held-out members and against themselves, and their
+exploitability.
+
+examples:
+  dond evaluate --member expert --against heuristic
+  dond evaluate --member "checkpoint(path='FILE.json')" \
+      --against "boulware(exponent=2)" --max-turns 6
+  dond evaluate --member heuristic --against expert --json e.json --csv e.csv
+  dond evaluate --member expert --against linear \
+      --scenarios self_play --data-dir FOLDER --sample 1000
+  dond evaluate --member expert --against heuristic --details --plot plane.png
+  dond evaluate --member stubborn --against boulware --probe   # possible gains
+  dond evaluate --member "llm(provider=hf)" --against heuristic --sample 20 --diagnose
+  dond evaluate --run runs/league                              # a league's main members
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from dond.cli.shell import (
+    FILE,
+    SEED,
+    Command,
+    Number,
+    WritableFile,
+    game_options,
+    integer,
+    output_console,
+    print_line,
+    print_next,
+)
+from dond.plane import check_drawable, draw
+from dond.terminal.evaluation import diagnosis_section, print_evaluation, print_final, print_probe
+from dond.terminal.tables import print_section
+from dond_marl.dialogues.human_line import stored_human_line
+from dond_marl.errors import InputError
+from dond_marl.seats import expensive_to_query
+from league.api import MOST_SAMPLE, Pair, check_pair, evaluate_league
+from league.evaluation.as_json import (
+    final_document,
+    final_rows,
+    pair_document,
+    pair_rows,
+    probe_document,
+    refused_document,
+)
+from league.evaluation.evaluate import human_figures
+from league.evaluation.matches import UnreachedError
+from league.standings.as_csv import write_csv, write_json
+
+CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
+TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
+OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
+
+
+@click.command(cls=Command, help=__doc__, interrupted="what is finished is written, and nothing else")
+@click.option(
+    "--member",
+    metavar="OCCUPANT",
+    help="the policy to measure: a name of dond catalogue, name(parameter=value), or a run such as runs/ppo_fast",
+)
+@click.option("--against", metavar="OCCUPANT", help="its partner, in all games")
+@click.option(
+    "--run", type=FILE, metavar="FOLDER", help="instead: a league's folder, or a folder of leagues for the newest"
+)
+@click.option("--sampling", is_flag=True, help="with --run: networks sample their acts, as in training")
+@game_options("test", "; of a run: its own")
+@click.option("--sample", type=integer(1, MOST_SAMPLE), metavar="N", help="play N scenarios (all; 1000 of uniform)")
+@click.option("--seed", type=SEED, metavar="N", help="random seed (0; of a run: derived from its own)")
+@click.option("--confidence", type=CONFIDENCE, default=0.95, metavar="P", help="confidence of the intervals (0.95)")
+@click.option(
+    "--exact", is_flag=True, help="also query code of others beyond its games, as often as a best response takes"
+)
+@click.option("--probe", is_flag=True, help="also the gain of better responses, and of more information")
+@click.option("--details", is_flag=True, help="also print every figure, with people's and theory's")
+@click.option(
+    "--diagnose", is_flag=True, help="also regret per act, offers, tokens, and a second run's noise (twice the queries)"
+)
+@click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
+@click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
+@click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
+def command(run: Path | None, sampling: bool, **options: Any) -> None:
+    """Evaluate a pair, or the main members of a league, and write the requested files."""
+    console = output_console()
+    if run is not None:
+        foreign = [f"--{name.replace('_', '-')}" for name in OF_PAIRS if options[name]]
+        if foreign:
+            raise InputError(f"--run evaluates a league under its own settings; leave out {', '.join(foreign)}")
+        _evaluate_league(console, run, sampling, options)
+    elif sampling:
+        raise InputError("--sampling is for --run; for a single member: checkpoint(path=..., greedy=False)")
+    elif options["member"] is None or options["against"] is None:
+        raise InputError("--member and --against name a pair; or --run DIR evaluates a league's main members")
+    else:
+        if options["plot"] is not None:
+            check_drawable(options["plot"])
+        chosen = (*TERMS, "sample", "confidence", "exact")
+        terms = {name: options[name] for name in chosen if options[name] is not None}
+        pair = check_pair(options["member"], options["against"], **terms)
+        _evaluate_pair(console, pair, options)
+    for path in (options["json"], options["csv"], options["plot"]):
+        if path is not None:
+            print_line(f"written: {path}")
+    if run is not None:
+        print_next("report", "--run", run)
+    else:
+        print_next("play", "--partner", options["member"])
+
+
+def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[str, Any]) -> None:
+    with console.status("") as status:  # shown on a terminal only
+        terms = {name: options[name] for name in ("confidence", "sample", "exact")}
+        final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
+    print_final(console, final)
+    document = final_document(final)
+    if options["json"] is not None:
+        write_json(options["json"], document)
+    if options["csv"] is not None:
+        write_csv(options["csv"], final_rows(document))
+
+
+def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> None:
+    """Evaluate step by step; every finished step is printed and written before the next."""
+    human, json = stored_human_line(), options["json"]
+    if options["diagnose"] and expensive_to_query(pair.player.traits):
+        print_line(f"--diagnose plays the games once more: {options['member']} gets about twice as many queries")
+    try:
+        with console.status("") as status:  # shown on a terminal only
+            evaluation = pair.evaluate(status.update)
+    except UnreachedError as error:
+        if json is not None:
+            write_json(json, refused_document(options["member"], options["against"], error))
+        raise
+    print_evaluation(console, evaluation, human, details=options["details"])
+    if not options["details"]:
+        print_line("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
+    document = pair_document(evaluation, human)
+    if json is not None:
+        write_json(json, document)
+    if options["csv"] is not None:
+        write_csv(options["csv"], pair_rows(document))
+    if options["plot"] is not None:
+        draw(options["plot"], evaluation, human_figures(human))
+    if options["probe"]:
+        with console.status("possible gains"):
+            gains = pair.probe()
+        print_probe(console, gains)
+        if json is not None:
+            document["probe"] = probe_document(gains)
+            write_json(json, document)
+    if options["diagnose"]:
+        with console.status("") as status:
+            diagnosis = pair.diagnose(evaluation, report=status.update)
+        print_section(console, diagnosis_section(diagnosis))
+        if json is not None:
+            document["diagnosis"] = diagnosis.document()
+            write_json(json, document)

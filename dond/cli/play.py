@@ -1,0 +1,211 @@
+r"""Play yourself: negotiate with any partner, in short commands or in sentences.
+
+Each game is recorded as soon as it is over, so quitting loses no finished game.
+
+examples:
+  dond play --partner expert
+  dond play --partner generated    # a stranger: another program each game, named afterwards
+  dond play --partner announcer --messages    # each act with a line of text
+  dond play --partner heuristic --secret-claims    # acts do not bind, one secret claim does
+  dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
+  dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
+      --disagree rejects
+  dond play --partner expert --seed 7    # the same games again
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from dond.cli.shell import FILE, SEED, Command, dond, game_options, integer
+from dond.cli.stops import STOPS
+from dond.table.game import (
+    LeftTheTable,
+    Terminal,
+    conversation,
+    ending,
+    frontier_table,
+    inert,
+    opening,
+    protocol,
+    values_table,
+)
+from dond.table.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
+from dond.table.typed_lines import help_line
+from dond_marl.errors import InputError
+from dond_marl.files import refuse_link
+from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
+from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
+from dond_marl.scenarios.sources import SourceName, open_source
+from dond_marl.seats import Cause
+from league.tables.figures import count_noun
+from partners.equilibrium import check_game
+from partners.human import Human
+from partners.llm.partner import LLMPartner
+from partners.scripted.generated import describe_spec
+
+MOST_GAMES = 1000
+# The default partner: the shipped expert, unless the library that reads its weights is missing.
+DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
+
+
+@click.command(cls=Command, help=__doc__)
+@click.option(
+    "--partner",
+    default=DEFAULT,
+    metavar="OCCUPANT",
+    help=f"a name of dond catalogue, or name(parameter=value), or a run such as runs/ppo_fast ({DEFAULT})",
+)
+@click.option(
+    "--seat", type=click.Choice(["0", "1", *SEATS, "random"]), default="random", help="yours; 0 opens (random)"
+)
+@game_options("train")
+@click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
+@click.option("--games", type=integer(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
+@click.option("--messages", is_flag=True, help=f"each act may carry a message of {MESSAGE_LENGTH} characters")
+@click.option(
+    "--secret-claims", is_flag=True, help="acts do not bind; each seat makes one binding secret claim at the end"
+)
+@click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
+def command(
+    partner: str,
+    seat: str,
+    scenarios: SourceName | None,
+    split: str | None,
+    data_dir: Path | None,
+    seed: int | None,
+    games: int,
+    max_turns: int | None,
+    disagree: Disagree | None,
+    messages: bool,
+    secret_claims: bool,
+    record: Path | None,
+) -> None:
+    """Play games with a person at the terminal."""
+    from league.ledger.run_names import expand_run_name  # loads SQLite
+
+    _tolerate_encodings()
+    source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
+    partner = expand_run_name(partner)
+    occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
+    max_turns = max_turns or Rules().max_turns
+    if secret_claims and max_turns < 2:
+        raise InputError(f"--secret-claims needs --max-turns of at least 2, a claim of each seat; got {max_turns}")
+    rules = Rules(max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0, secret_claims)
+    check_game([occupant], rules, source)
+    if isinstance(occupant, LLMPartner):
+        occupant.check_key()
+    seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
+    own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
+    sitting = Sitting(occupant, name, source, rules, seed, book, own_seat)
+    played: list[GameRecord] = []
+    STOPS.message = lambda: _farewell(played, book)
+    try:
+        _play(Terminal(Console(highlight=False)), sitting, games, played)
+    except LeftTheTable:
+        click.echo(inert(_farewell(played, book)))
+
+
+def _writable(record: Path | None) -> Path:
+    """The file of records: a new one, or one that holds records already."""
+    path = record or RECORDS
+    try:
+        if record is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_link(path)
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise InputError(f"--record {path}: no file can be written there; name one in a folder that exists")
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if text:
+            from_json(text.splitlines()[-1])
+        if text and not text.endswith("\n"):
+            raise RecordError
+    except OSError as error:
+        raise InputError(f"--record {path}: {error.strerror}; name another file") from None
+    except (RecordError, UnicodeDecodeError):
+        raise InputError(f"--record {path}: its last line is no whole game record; name another file") from None
+    return path
+
+
+def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
+    screen.write(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
+    if sitting.rules.secret_claims:
+        screen.write(protocol(sitting.rules))
+    screen.write(help_line(sitting.rules))
+    seats = [sitting.seat_of(number) for number in range(games)]
+    for number, seat in enumerate(seats):
+        screen.write("")
+        screen.write(opening(sitting.short_name, seat, sitting.rules, number + 1, games), "bold")
+        screen.words.clear()
+        record = add_typed_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
+        _save_record(record, sitting.book)
+        played.append(record)
+        _show_end(screen, record, seat)
+        _show_stranger(screen, record.occupants[1 - seat])
+        _show_best(screen, sitting, seat, number)
+        screen.write(f"recorded in {sitting.book}", wrap=False)
+    if games > 1:
+        deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
+        outcome = f"{games} games, {count_noun(deals, 'deal')}"
+        screen.write(f"\n{outcome}: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+
+
+def _save_record(record: GameRecord, book: Path) -> None:
+    try:
+        write_down(record, book)
+    except OSError as error:
+        message = f"{book}: {error.strerror}; the game that could not be recorded: {to_line(record)}"
+        raise OSError(message) from error
+
+
+def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
+    state = replay(record)
+    last_mover = (len(state.history) - 1) % 2
+    unseen = 1 if last_mover == seat and not state.rules.secret_claims else 2
+    screen.show("", conversation(state, seat, max(len(state.history) - unseen, 0)), "")
+    screen.write(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
+    for cause in sorted(set(record.causes) - {Cause.FREE}):
+        number, reason = record.causes.count(cause), Cause(cause).name
+        screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
+    screen.show(values_table(state, seat), "", "The Pareto frontier:")
+    screen.show(frontier_table(state, seat))
+
+
+def _show_stranger(screen: Terminal, name: str) -> None:
+    """Print what a generated partner does, and how to play it again."""
+    if words := describe_spec(name):
+        screen.write(f"\nYour partner was {name}: {words}.")
+        screen.write(f"Meet it again: {dond('play', '--partner', name)}", wrap=False)
+
+
+def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
+    record = best_response_game(sitting, seat, number)
+    if record is None:
+        return
+    score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
+    screen.write(
+        f"\nThe best response to {sitting.short_name}, which knows its policy but not its values, gets {score} "
+        f"here{how}."
+    )
+
+
+def _farewell(played: list[GameRecord], book: Path) -> str:
+    if not played:
+        return "left the table: no game was finished"
+    return f"left the table: {len(played)} finished game{'s are' if len(played) > 1 else ' is'} in {book}"
+
+
+def _tolerate_encodings() -> None:
+    """Replace characters that the terminal's encoding lacks by question marks instead of failing."""
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,124 @@
+"""Analysis of a study as in Li et al. 2023: points to the human, to the agent, joint, and the Nash product.
+
+Source: Li et al. 2023, *Combining Tree-Search, Generative Models, and Nash Bargaining Concepts in Game-Theoretic
+Reinforcement Learning* (arXiv 2302.00797), the table of agents with people in Deal or No Deal. Their joint figure is
+the mean of both sides' points. Points are points of ten; 95 % intervals are over clusters of participants with common
+games, with Student's quantile (number of clusters minus one). The Nash product is that of the two means (the published
+figures are near theirs), with the interval of its linearization; the mean product of a game is another column.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dond.study.export import COLUMNS, GAMES, ExportedStudy, game_cells
+from dond_marl.errors import InputError
+from dond_marl.files import read_text
+from dond_marl.statistics import TEN, Estimate, mean_of_cells
+from league.tables.figures import with_interval
+from league.tables.markdown import grid_markdown
+
+MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
+CONFIDENCE = 0.95
+
+
+class StudyGame(NamedTuple):
+    """One finished game of one participant; points of ten."""
+
+    cluster: int
+    participant: int
+    condition: str
+    human: float
+    agent: float
+    deal: bool
+
+
+class ConditionSummary(NamedTuple):
+    """Figures of one condition."""
+
+    participants: int
+    clusters: int
+    games: int
+    deals: Estimate  # share
+    figures: Mapping[str, Estimate]  # by measure
+
+
+def summarise(played: Iterable[StudyGame]) -> dict[str, ConditionSummary]:
+    """The summary of each condition, by name."""
+    games = list(played)
+    return {
+        name: _summary([game for game in games if game.condition == name])
+        for name in sorted({g.condition for g in games})
+    }
+
+
+def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
+    """Figures of the games of one condition."""
+    clusters = [game.cluster for game in games]
+    human, agent = (np.array([getattr(game, side) for game in games]) for side in ("human", "agent"))
+    means = float(human.mean()), float(agent.mean())
+    # Its mean is the product of the means, and its spread over clusters that of the product's linearization.
+    product = means[0] * means[1] + means[1] * (human - means[0]) + means[0] * (agent - means[1])
+    values = (human, agent, (human + agent) / 2, product, human * agent)
+    figures = {name: clustered_mean(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
+    people = len({game.participant for game in games})
+    deals = clustered_mean(np.array([game.deal for game in games], dtype=np.float64), clusters)
+    return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
+
+
+def clustered_mean(values: NDArray[np.float64], clusters: Sequence[int]) -> Estimate:
+    """The mean of ``values[N]`` with a two-sided interval over clusters, by Student's quantile."""
+    names, places = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(places, values, len(names)).astype(np.float64)
+    games = np.bincount(places, minlength=len(names)).astype(np.float64)
+    return mean_of_cells(sums[None], games[None], CONFIDENCE)
+
+
+def finished_games(exported: ExportedStudy) -> list[StudyGame]:
+    """The finished games of a study."""
+    rows = (map(str, game_cells(row, exported)) for row in exported.games)
+    return _study_games(dict(zip(COLUMNS[GAMES], row, strict=True)) for row in rows)
+
+
+def read_games(folder: Path) -> list[StudyGame]:
+    """The finished games of an export. Raises :class:`InputError`."""
+    path = folder / GAMES
+    try:
+        return _study_games(csv.DictReader(io.StringIO(read_text(path), newline="")))
+    except FileNotFoundError:
+        raise InputError(f"{folder} holds neither a study nor an export: there is no {GAMES}") from None
+    except (OSError, KeyError, TypeError, ValueError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as the games of an export ({error})") from None
+
+
+def _study_games(rows: Iterable[Mapping[str, str]]) -> list[StudyGame]:
+    """The finished games among the rows of an export's table of games."""
+    return [
+        StudyGame(
+            int(row["cluster"]),
+            int(row["participant"]),
+            row["condition"],
+            int(row["points"]) * TEN / max(int(row["whole"]), 1),
+            int(row["points_other"]) * TEN / max(int(row["whole_other"]), 1),
+            row["deal"] == "1",
+        )
+        for row in rows
+        if row["ended"] == "finished"
+    ]
+
+
+def analysis_table(lines: Mapping[str, ConditionSummary]) -> str:
+    """The analysis as a Markdown table."""
+    heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
+    rows = []
+    for name, each in lines.items():
+        counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
+        rows.append((*counts, *(with_interval(each.figures[measure]) for measure in MEASURES)))
+    return grid_markdown(heads, rows)

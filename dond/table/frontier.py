@@ -1,0 +1,104 @@
+"""Outcome of a game among all possible splits: score pairs, Pareto frontier, Nash point, and a verdict in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.game import State, Triple, rest
+from dond_marl.records.record import GameRecord
+from dond_marl.records.transcript import describe_items
+from dond_marl.scenarios.sources import pack
+from dond_marl.solvers.solve import solve, split_scores
+from dond_marl.splits import grid
+
+
+class Spot(NamedTuple):
+    """A pair of scores that some split gives."""
+
+    mine: int
+    theirs: int
+    items: Triple  # of the viewer, in one such split
+    best: bool  # Pareto-efficient: no split gives one side more and the other no less
+    nash: bool
+
+
+class Plane(NamedTuple):
+    """All score pairs of a finished game, from the side of one seat (the viewer)."""
+
+    spots: tuple[Spot, ...]  # worst for the viewer first
+    wholes: tuple[int, int]  # the viewer's, then the partner's
+    landed: tuple[int, int]  # scores, in the same order
+    deal: bool
+    names: tuple[str, str] = ("you", "them")
+
+    @property
+    def frontier(self) -> tuple[Spot, ...]:
+        """The best spots, most for the viewer first."""
+        return tuple(spot for spot in reversed(self.spots) if spot.best)
+
+    @property
+    def better(self) -> tuple[Spot, ...]:
+        """Frontier spots that dominate the outcome."""
+        mine, theirs = self.landed
+        return tuple(
+            spot
+            for spot in self.frontier
+            if spot.mine >= mine and spot.theirs >= theirs and (spot.mine, spot.theirs) != self.landed
+        )
+
+
+def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you", "them")) -> Plane:
+    """The plane of a finished game for the viewer in ``seat``; ``names``: of the viewer and of the partner."""
+    scenario, outcome = game.scenario, game.outcome
+    assert outcome is not None
+    solved = solve(pack([scenario]))
+    scores, splits = split_scores(solved.scenarios, solved.max_count)
+    spots: dict[tuple[int, int], Spot] = {}
+    for row in np.flatnonzero(splits[0]).tolist():
+        first: Triple = tuple(grid(solved.max_count)[row].tolist())
+        pair = int(scores[seat, 0, row]), int(scores[1 - seat, 0, row])
+        mine = first if seat == 0 else rest(scenario.counts, first)
+        best, nash = bool(solved.pareto.splits[0, row]), bool(solved.nash.splits[0, row])
+        spots.setdefault(pair, Spot(*pair, mine, best, nash))
+    landed = outcome.scores[seat], outcome.scores[1 - seat]
+    wholes = scenario.pool_value(seat), scenario.pool_value(1 - seat)
+    return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
+
+
+def verdict(at: Plane) -> str:
+    """The quality of the outcome in a sentence: efficient, improvable, one-sided, or no deal."""
+    you, other = at.names
+    nash = next(spot for spot in at.spots if spot.nash)
+    if not at.deal:
+        return (
+            f"Both get nothing. A fair deal was there: {describe_items(nash.items)} for {you}, "
+            f"{nash.mine} points to {nash.theirs}."
+        )
+    if not min(at.landed):
+        return _one_sided(at, nash)
+    if not at.better:
+        fair = (
+            ", with the largest product of both seats' points (Nash bargaining)"
+            if (nash.mine, nash.theirs) == at.landed
+            else ""
+        )
+        return f"An efficient deal{fair}: neither side could have had more without the other having less."
+    more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
+    return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {other} was possible."
+
+
+def subject(name: str) -> str:
+    """A side's name at the beginning of a sentence."""
+    return {"you": "You", "them": "They"}.get(name, name)
+
+
+def _one_sided(at: Plane, nash: Spot) -> str:
+    """The verdict on a deal that gives one side nothing; it may be efficient and is still not praised."""
+    losers = [subject(name) for name, score in zip(at.names, at.landed, strict=True) if not score]
+    text = f"{' and '.join(losers)} got nothing from this deal."
+    if not min(nash.mine, nash.theirs):
+        return f"{text} No split would have given both sides something."
+    fair = f"{describe_items(nash.items)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
+    return f"{text} A fair one was there: {fair}."

@@ -1,0 +1,140 @@
+"""The arena page: a match of two occupants on the same scenarios in both seats, with figures and intervals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from dond.web.background import MATCH_SECONDS, WithDeadline
+from dond.web.frame import render
+from dond.web.occupants import (
+    OccupantMenu,
+    make_partner,
+    make_source,
+    parse_whole_number,
+    rules_of,
+    source_choices,
+)
+from dond.web.recorded import name_occupants, title
+from dond_marl.game import Rules
+from dond_marl.records.record import GameRecord, records_of
+from dond_marl.rollout import Noise
+from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.seats import Partner
+from dond_marl.statistics import Estimate, mean_over_scenarios
+from league.evaluation.matches import Terms
+from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
+
+CONFIDENCE = 0.95
+SIZES = (100, 500, 2_000)  # scenarios, each played twice
+MAX_REMOTE = 20  # scenarios of a partner that is queried over a network
+SHOWN = 4  # games of each kind that are listed
+DEFAULT_PAIR = {"one": "expert", "other": "heuristic"}
+
+
+class Match(NamedTuple):
+    """A match in both seats."""
+
+    names: tuple[str, str]
+    source: str
+    seed: int
+    both: tuple[Figures, Figures]  # of the first and of the second, over both seats
+    ahead: Estimate  # points of ten of the first minus those of the second
+    opening: tuple[Estimate, Estimate]  # own points of each as the opener
+    answering: tuple[Estimate, Estimate]
+    places: tuple[
+        tuple[float, float, int], ...
+    ]  # points of ten of the first and of the second, and games that end there
+    best: tuple[GameRecord, ...]  # games with the largest share of the best joint score
+    worst: tuple[GameRecord, ...]
+    games: int
+
+
+def play_match(
+    occupants: tuple[Partner, Partner],
+    names: tuple[str, str],
+    source: ScenarioSource,
+    rules: Rules,
+    *,
+    scenarios: int,
+    seed: int = 0,
+) -> Match:
+    """Play ``scenarios`` scenarios in both seat orders. Raises :class:`~dond_marl.rollout.OccupantError`."""
+    terms = Terms(source, source.block(seed, 0, scenarios), rules, seed)
+    first, second = occupants
+    seats: list[tuple[Outcomes, Outcomes]] = []
+    ranked_games: list[tuple[float, GameRecord]] = []
+    for order, games in enumerate(terms.games((first, first), second)):
+        outcomes = outcomes_of(games, order), outcomes_of(games, 1 - order)
+        seats.append(outcomes)
+        welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
+        exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
+        exported = name_occupants(exported, Noise(seed, (order,), games.size))
+        ranked_games += list(zip(welfare, exported, strict=True))
+    own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
+    # Places are rounded to half a point of ten, so that circles do not overlap.
+    places, number = score_pairs(own._replace(own=np.round(own.own * 2) / 2, left=np.round(own.left * 2) / 2))
+    ranked = sorted(ranked_games, key=lambda game: game[0])
+    points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
+    return Match(
+        names,
+        source.label,
+        seed,
+        (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
+        mean_over_scenarios(own.own - own.left, own.groups, CONFIDENCE),
+        (points[0][0], points[1][1]),
+        (points[1][0], points[0][1]),
+        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
+        tuple(record for _, record in ranked[::-1][:SHOWN]),
+        tuple(record for _, record in ranked[:SHOWN]),
+        2 * scenarios,
+    )
+
+
+def arena_page(
+    menu: OccupantMenu,
+    values: Mapping[str, str],
+    data_dir: Path | None,
+    match: Match | None = None,
+    why: str = "",
+    link: Callable[[GameRecord], str] = str,
+) -> Markup:
+    """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
+    chosen = {field: values.get(field, "") or usual for field, usual in DEFAULT_PAIR.items()}
+    chosen = {field: menu.names.get(key, key) for field, key in chosen.items()}
+    sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
+    values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
+    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, why)
+    if match is None:
+        return page
+    games = {
+        heading: [(title(record), link(record)) for record in records]
+        for heading, records in (("Best games for both", match.best), ("Worst games for both", match.worst))
+    }
+    return page + render("arena", "match", match, games)
+
+
+def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
+    """Play the match of a posted form. Raises one of :data:`dond.web.occupants.CHOICE_ERRORS`."""
+    first, second = (menu.candidate(values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
+    known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
+    if len(known) > 1:
+        raise ValueError("these two come from leagues that are played by different rules")
+    (player, player_name), (partner, partner_name) = make_partner(first), make_partner(second)
+    size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
+    if player.traits.remote or partner.traits.remote:
+        size = min(size, MAX_REMOTE)
+    until = time.monotonic() + MATCH_SECONDS
+    return play_match(
+        (WithDeadline(player, until), WithDeadline(partner, until)),
+        (player_name, partner_name),
+        make_source(values.get("source", ""), data_dir),
+        known.pop() if known else Rules(),
+        scenarios=size,
+        seed=parse_whole_number("seed", values.get("seed", ""), 0, 2**63 - 1),
+    )

@@ -1,0 +1,338 @@
+"""The state of a running or finished league, read from its ledger while the league may write to it.
+
+A :class:`Follower` reads each committed round once and accumulates the sums, so that a refresh costs only what is new.
+The connection is read-only and every statement short; SQLite's write-ahead log lets the league write meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shlex
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dond.table.session import STRANGER
+from dond.web.background import MATCH_SECONDS, WithDeadline
+from dond.web.recorded import name_occupants
+from dond_marl.errors import DondError, InputError
+from dond_marl.occupants import short_names
+from dond_marl.records.record import GameRecord, records_of
+from dond_marl.rollout import Noise, rollout
+from dond_marl.seats import Partner
+from league.evaluation.as_json import FINAL_FILE
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import BLOBS, LEDGER, in_use, run_folders
+from league.rounds.curriculum import describe
+from league.settings.read import Config, parse
+from league.standings.history import CurvePoint, History, read_round, round_curves
+from league.standings.ladder import Responses, Standing, ladder_of
+from league.standings.references import stored_responses
+from league.tables.blocks import replace_names
+from league.tables.standings import answer_count
+from league.tables.summaries import evaluation_summary, league_summary, practice_warning
+from league.tasks.seating import SEATING
+from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
+from partners.scripted.generated import Generated
+
+MOST_READ = 100  # new rounds at once
+NEWEST = 8  # decisions stored and shown
+LARGEST_EVALUATION = 16 * 2**20  # bytes
+DAMAGED = "The rows of this run do not match their seals: they were changed after they were written, or damaged."
+
+
+class RunViewError(InputError):
+    """The folder holds no league that has begun, or the league has no such member."""
+
+
+class Stage(NamedTuple):
+    """One stage of the curriculum."""
+
+    text: str
+    rounds: int  # played so far
+    now: bool
+
+
+class LeagueView(NamedTuple):
+    """A league at one moment; figures of pairs without games are ``nan``."""
+
+    folder: Path
+    config: Config
+    rounds: int  # committed
+    games: int
+    seconds: float  # of all committed rounds
+    standings: tuple[Standing, ...]  # the ladder
+    cells: tuple[tuple[float, ...], ...]  # points of ten of the row against the column, in the ladder's order
+    curves: tuple[CurvePoint, ...]
+    members: tuple[Member, ...]
+    states: dict[str, LearnerState]
+    stages: tuple[Stage, ...]
+    decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first, at most NEWEST
+    headline: tuple[str, ...]  # findings, in sentences
+    is_running: bool
+
+    @property
+    def is_over(self) -> bool:
+        return self.rounds >= self.config.schedule.total
+
+    @property
+    def resume_command(self) -> str:
+        return f"dond league --resume {shlex.quote(str(self.folder))}"
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """Own decisions of all decisions, by member; without members that made every decision themselves."""
+        costly = {member.name for member in self.members if member.costly}
+        counts = {row.member: answer_count(row, costly) for row in self.standings}
+        return {name: text for name, text in counts.items() if text is not None}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The members' names on the page, by name: short for those with a path."""
+        names = [member.name for member in self.members]
+        return {**dict(zip(names, names, strict=True)), **short_names(names)}
+
+    def labelled(self, names: Sequence[str]) -> list[str]:
+        """The labels of ``names``."""
+        labels = self.labels
+        return [labels[name] for name in names]
+
+    def describe(self, member: Member) -> str:
+        """A member in words."""
+        return describe_member(member, self.states.get(member.name))
+
+
+@dataclass
+class _RoundsRead:
+    """What a follower has read of a ledger."""
+
+    config: Config
+    history: History
+    responses: Responses
+    curves: list[CurvePoint] = field(default_factory=list)
+    decisions: list[tuple[int, Decision]] = field(default_factory=list)
+    damaged: bool = False
+
+    def read_next(self, ledger: ReadLedger, members: Sequence[Member]) -> None:
+        """Read the next committed round."""
+        number, learners = self.history.round, [member.name for member in members if member.live]
+        self.damaged = self.damaged or not ledger.is_sound(number)
+        read_round(self.history, ledger, members, self.config)
+        if learners:
+            self.curves += round_curves(ledger, number, learners, self.config.league.confidence)
+        latest = [(number, decision) for decision in ledger.decisions(number)]
+        self.decisions = [*latest, *self.decisions][:NEWEST]
+
+
+class Follower:
+    """Reads one run round by round. Safe to use from several threads.
+
+    Its methods raise :class:`RunViewError`, :class:`~league.ledger.ledger.LedgerError` and
+    :class:`~league.settings.read.ConfigError`, all of them a :class:`~dond_marl.errors.DondError`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._ledger = ReadLedger(folder / LEDGER)
+        self._read: _RoundsRead | None = None
+        self._evaluated = 0  # time of the closing evaluation's file
+        self._running = True
+        self._latest: LeagueView | None = None
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def refresh(self) -> bool:
+        """Read up to ``MOST_READ`` new rounds; whether there is anything new."""
+        with self._lock:
+            ledger = self._ledger
+            if not ledger.has_begun:
+                return False
+            committed, evaluated = ledger.next_round, _time_of_write(self.folder / FINAL_FILE)
+            running = in_use(self.folder)
+            news = (evaluated, running) != (self._evaluated, self._running)
+            self._evaluated, self._running = evaluated, running
+            members = ledger.members()
+            if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
+                config = self.config()
+                history, damaged = History(members, config.league.decay), not ledger.is_sound(-1)
+                self._read, news = _RoundsRead(config, history, stored_responses(config), damaged=damaged), True
+            for _ in range(self._read.history.round, min(committed, self._read.history.round + MOST_READ)):
+                self._read.read_next(ledger, members)
+                news = True
+            return news
+
+    def view(self) -> LeagueView | None:
+        """The league as of the latest refresh, ``None`` before it has begun."""
+        with self._lock:
+            return None if self._read is None else self._view(self._read)
+
+    def latest(self) -> LeagueView | None:
+        """The league now; the same object while nothing is new. Slow where many rounds are new."""
+        if self.refresh() or self._latest is None:
+            self._latest = self.view()
+        return self._latest
+
+    def config(self) -> Config:
+        """The settings of the league."""
+        if not self._ledger.has_begun:
+            raise RunViewError(f"{self.folder}: the league has not begun")
+        with self._ledger.in_use():
+            config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
+        return config
+
+    def descriptions(self) -> list[tuple[str, str, str | None]]:
+        """The name, a description and the spec of each member."""
+        self.config()
+        states = self._ledger.states()
+        members = self._ledger.members()
+        return [(each.name, describe_member(each, states.get(each.name)), each.spec) for each in members]
+
+    def partner(self, name: str) -> Partner:
+        """A member with its current weights. Raises ``BlobError`` too."""
+        self.config()
+        member = next((member for member in self._ledger.members() if member.name == name), None)
+        if member is None:
+            raise RunViewError(f"{self.folder} has no member {name!r}")
+        state = self._ledger.states().get(name)
+        blob = member.blob if state is None else state.blob
+        with self._ledger.in_use():
+            return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
+
+    def _view(self, read: _RoundsRead) -> LeagueView:
+        config, history, ledger = read.config, read.history, self._ledger
+        confidence, cross = config.league.confidence, history.cross
+        standings = ladder_of(cross, confidence, read.responses)
+        place = {name: at for at, name in enumerate(cross.members)}
+        order = [place[row.member] for row in standings]
+        means = np.ma.masked_invalid(cross.payoffs().mean).mean(axis=1).filled(np.nan)  # over the seats with games
+        members = ledger.members()
+        over = history.round >= config.schedule.total
+        mains = [member.name for member in members if member.role == "main"]
+        played = history.stages[: config.league.rounds]
+        now = (history.stages or [0])[-1]
+        stages = [
+            Stage(describe(config, stage), played.count(at), not over and at == now)
+            for at, stage in enumerate(config.curriculum)
+        ]
+        short = short_names(cross.members)
+        return LeagueView(
+            folder=self.folder,
+            config=config,
+            rounds=history.round,
+            games=cross.total_games,
+            seconds=ledger.clock()[0],
+            standings=tuple(standings),
+            cells=tuple(map(tuple, means[np.ix_(order, order)].tolist())),
+            curves=tuple(read.curves),
+            members=members,
+            states=ledger.states(history.round - 1),
+            stages=tuple(stages),
+            decisions=tuple(read.decisions),
+            headline=(
+                *([DAMAGED] if read.damaged else []),
+                *filter(None, [practice_warning(ledger.rounds_without_practice())]),
+                replace_names(league_summary(cross, standings, confidence, mains, members), short),
+                *(replace_names(text, short) for text in (_evaluation(self.folder / FINAL_FILE) if over else ())),
+            ),
+            is_running=self._running,
+        )
+
+
+class Leagues:
+    """The runs under a folder or its subfolders, and optionally one ``selected`` run, with a follower for each."""
+
+    def __init__(self, folder: Path, selected: Path | None) -> None:
+        self._folder, self._selected = folder, selected
+        self._followers: dict[Path, Follower] = {}
+        self._locks: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
+
+    def runs(self) -> list[Path]:
+        """All runs, the selected one first, then by the time of the latest write."""
+        inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
+        places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
+        runs = [run for place in places for run in run_folders(place) if (run / LEDGER).is_file()]
+        runs.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
+        return runs if self._selected is None else [self._selected, *(run for run in runs if run != self._selected)]
+
+    def view(self, run: Path) -> LeagueView | None:
+        """The current state of a run, ``None`` before it has begun; the same object while nothing is new.
+
+        Slow where many rounds are new. Raises as a :class:`Follower` does.
+        """
+        with self._locks[run]:  # of this run alone, so that a large one does not block the others
+            if run not in self._followers:
+                self._followers[run] = Follower(run)
+            try:
+                return self._followers[run].latest()
+            except DondError:
+                self._followers.pop(run).close()
+                raise
+
+
+def _time_of_write(file: Path) -> int:
+    """Time of a file's last write, in nanoseconds; 0 if it does not exist."""
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
+def _evaluation(file: Path) -> tuple[str, ...]:
+    """Sentences of the closing evaluation on the first main; none if it is missing or unreadable."""
+    if not file.is_file() or file.stat().st_size > LARGEST_EVALUATION:
+        return ()
+    try:
+        return evaluation_summary(json.loads(file.read_bytes()))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return ()
+
+
+_parsed = lru_cache(maxsize=64)(parse)
+
+
+def describe_member(member: Member, state: LearnerState | None) -> str:
+    """A member in words: its description, a learner and its decisions, or the spec."""
+    if state is not None and member.live:
+        return f"learns ({member.role.replace('_', ' ')}): {state.decisions:,} decisions so far"
+    return member.description or member.spec or ""
+
+
+def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> GameRecord:
+    """One game of two members with their current weights, the first opening, on the league's rules and scenarios.
+
+    Either may be :data:`~dond.table.session.STRANGER`, a generated program; the record names it.
+    Raises one of :data:`dond.web.occupants.CHOICE_ERRORS`.
+    """
+    seed = secrets.randbits(31) if seed is None else seed
+    with Follower(run) as follower:
+        game = follower.config().env
+        until = time.monotonic() + MATCH_SECONDS
+        first, second = (
+            WithDeadline(Generated() if name == STRANGER else follower.partner(name), until) for name in names
+        )
+    source = game.open_source()
+    games = rollout(
+        (first, second),
+        source.block(seed, 0, 1),
+        game.rules(),
+        seed=seed,
+        index=(0,),
+        reveal_partner_utilities=game.reveal_partner_utilities,
+        illegal=game.illegal or "raise",
+    )
+    first_name, second_name = (Generated().name if name == STRANGER else name for name in names)
+    records = records_of(games, (first_name, second_name), source=source.label, seed=seed)
+    return name_occupants(records, Noise(seed, (0,), 1))[0]

@@ -1,0 +1,435 @@
+"""Choices of the pages: occupants, advisers, scenarios and rules; which of them a visitor may name; and the sitting.
+
+An occupant's name can hold a path or a service's address, and making the occupant opens that file or queries that
+service with the rights and keys of the person who started the pages. So :class:`AllowedNames` refuses such names unless
+that person allowed them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import secrets
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import copy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from markupsafe import Markup
+
+from dond.table.session import Sitting
+from dond.web.frame import render
+from dond.web.league_follower import Follower
+from dond_marl.errors import DondError, quote
+from dond_marl.files import user_path
+from dond_marl.game import MESSAGE_LENGTH, Rules
+from dond_marl.occupants import (
+    OccupantNameError,
+    catalogue,
+    check_spec,
+    is_plain_name,
+    names_file,
+    parse_spec,
+    require_allowed,
+    seat_occupant,
+    spec_name,
+)
+from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
+from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.seats import HintSource, Partner
+from dond_marl.trust import QUERYING, hazards_in, own_choice
+from league.ledger.run_directory import RUNS, SETTINGS, runs_in
+from league.ledger.run_names import expand_run_name
+from league.settings.training import HintMode, HintsConfig
+from partners.catalogue import PARTNERS
+from partners.equilibrium import check_game
+from partners.llm.partner import LLMPartner
+
+MODEL = "llm"  # the adviser that is a language model
+SOLVED = "equilibrium"  # the adviser that is an occupant of the catalogue and no hint mode of the settings
+HINT_MODES: tuple[str, ...] = (*get_args(HintMode), SOLVED)
+HINT_LABELS = {
+    "none": "None",
+    "random": "Random hints",
+    "expert": "Hints from the expert",
+    "llm": "A language model: Groq's with GROQ_API_KEY, else a small one that is made here in minutes",
+    SOLVED: "What an equilibrium would do",
+}
+MAX_RUNS = 12  # leagues whose members are listed, the ones written last
+UNSEATABLE = ("human",)  # occupants that need a terminal
+# Partners for a first game, described for readers who know none of them.
+FEATURED = {
+    "prosocial": "Kind: wants the most for both together. Good for a first game.",
+    "heuristic": "Asks for what it likes best, takes what is good enough.",
+    "nice_tit_for_tat": "As generous as you are.",
+    "boulware": "Holds out, and gives in near the end.",
+    "stubborn": "Insists. Waits for you to fold.",
+    "generated": "A negotiating program made for this game; you learn afterwards who it was.",
+    "expert": "Learned from millions of games. Hard to impress.",
+}
+SOURCE_LABELS = {  # all scenarios, by source and split
+    "lewis/train": "10 points in all",
+    "lewis/test": "10 points in all, never used in training",
+    "lewis/paper_test": "10 points in all, the test games of Lewis et al. 2017",
+    "lewis/all": "10 points in all, every scenario",
+    "uniform": "0 to 10 points an item",
+    "uniform/near": "0 to 10 points an item, 5 to 7 items",
+    "uniform/beyond": "0 to 10 points an item, fewer or more items",
+    "self_play": "Games of trained programs, published",
+    "dialogues/train": "Games of people, published",
+    "dialogues/val": "Games of people, the part for tuning",
+    "dialogues/test": "Games of people, the part for tests",
+}
+SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
+MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
+BINDING = {"acts": "every act", "claims": "a secret claim of each, after talk that is not binding"}
+DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
+MAX_SPEC = 300  # characters of a typed name
+MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
+MAX_LIST = 32  # entries of a list in a name
+UNASKED = "a replay does this only for a policy that you choose, and then ask"
+OPEN = "start the page with --open-paths to allow it"
+CHECKPOINT_KINDS = ("checkpoint", "expert")  # occupants whose ``path`` is a checkpoint
+# Errors of a choice, shown to the visitor in a line: a wrong name or number, an unreadable file, a dead service.
+CHOICE_ERRORS = (DondError, ValueError, OSError)
+
+
+class AllowedNames(NamedTuple):
+    """Names that visitors may use: the catalogue with plain parameters, and checkpoints under ``folders``.
+
+    ``anything``: all names, as the person who started the pages asked for.
+    """
+
+    folders: tuple[Path, ...] = ()
+    anything: bool = False
+    models: bool = True  # language models, and code of the user's own leagues: not for what a record names
+
+    def check(self, spec: str) -> None:
+        """Raise :class:`~dond_marl.occupants.OccupantNameError` for a name that is not allowed, or unknown."""
+        if len(spec) > MAX_SPEC:
+            raise OccupantNameError(f"an occupant is written in at most {MAX_SPEC} characters; got {len(spec):,}")
+        if not self.anything and ".py:" in spec:  # before any look-up, as that would run the file
+            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
+        check_spec(spec)
+        if not self.anything:
+            self._check(spec)
+
+    def _check(self, spec: str | Mapping[str, Any]) -> None:
+        kind, parameters = parse_spec(spec)
+        if names_file(kind):  # nested, where the name may be written with escapes
+            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
+        if kind in QUERYING and not self.models:
+            raise OccupantNameError(f"it would query a language model: {UNASKED}")
+        if kind == "llm" and parameters:
+            raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")
+        for name, value in parameters.items():
+            if name == "path" and kind in CHECKPOINT_KINDS:
+                self._check_file(str(value))
+            elif kind in PARTNERS:
+                self._check_value(f"{name} of {kind!r}", value)
+            elif not isinstance(value, bool | int | float | None):
+                raise OccupantNameError(
+                    f"{name} of {kind!r}, which comes from another package, must be a number: {OPEN}"
+                )
+
+    def _check_value(self, name: str, value: object) -> None:
+        """Allow numbers, words, occupants and lists of these."""
+        if isinstance(value, list | tuple) and len(value) <= MAX_LIST:
+            for part in value:
+                self._check_value(name, part)
+        elif isinstance(value, Mapping):
+            self._check(value)
+        elif isinstance(value, str):
+            if not is_plain_name(value) or value in PARTNERS:
+                self._check(value)
+        elif not isinstance(value, bool | int | float | None):
+            raise OccupantNameError(f"{name} must be a number, a word or an occupant: {OPEN}")
+
+    def _check_file(self, path: str) -> None:
+        """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
+        if "\0" in path:
+            raise OccupantNameError("a path holds no NUL character")
+        file = user_path(path).resolve()
+        if not any(file.is_relative_to(folder.resolve()) for folder in self.folders):
+            where = " or ".join(map(str, self.folders)) or "no folder"
+            raise OccupantNameError(f"a checkpoint named here must lie under {where}: {OPEN}")
+        for part in (file, file.with_suffix(".safetensors")):
+            if part.exists() and not part.is_file():
+                raise OccupantNameError(f"{part.name} is no regular file")
+            if part.is_file() and part.stat().st_size > MAX_CHECKPOINT:
+                raise OccupantNameError(f"{part.name} is larger than {MAX_CHECKPOINT >> 20} MiB: {OPEN}")
+
+
+class Candidate(NamedTuple):
+    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one, and ``spec`` its spec."""
+
+    name: str
+    sentence: str
+    run: Path | None = None
+    spec: str | None = None  # None: a network of the league
+    chosen: bool = False  # by the visitor, not named by a record
+
+
+class Desk(NamedTuple):
+    """Folders and options of the pages."""
+
+    runs: Callable[[], list[Path]]  # folders of the known leagues, the one written last first
+    book: Path  # the person's games are added to this file
+    games: Path  # record files under this folder can be replayed
+    data_dir: Path | None  # published files
+    pause: float  # seconds between the person's act and the partner's answer
+    allowed: AllowedNames = AllowedNames()
+
+    def menu(self) -> OccupantMenu:
+        """The occupants that can be chosen now. Slow: it reads the ledgers of the leagues."""
+        return OccupantMenu(self.runs(), self.allowed)
+
+
+def built_in() -> tuple[Candidate, ...]:
+    """The occupants of the catalogue that need no parameters, the featured ones first."""
+    candidates = {}
+    for name, factory in catalogue().items():
+        if name in UNSEATABLE:
+            continue
+        try:
+            check_spec(name)
+        except OccupantNameError:  # it needs parameters
+            continue
+        candidates[name] = Candidate(
+            name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""), spec=name
+        )
+    first = [candidates.pop(name) for name in FEATURED if name in candidates]
+    return (*first, *candidates.values())
+
+
+class OccupantMenu:
+    """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
+
+    ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``;
+    ``names``: such a name for each key.
+
+    Making one reads the ledgers of ``runs``.
+    """
+
+    def __init__(self, runs: Sequence[Path], allowed: AllowedNames = AllowedNames()) -> None:  # noqa: B008  # frozen
+        self.allowed = allowed
+        self.candidates: dict[str, Candidate] = {}
+        self.groups: dict[str, dict[str, str]] = {"Built in": {}}
+        self.keys: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        for candidate in built_in():
+            self.candidates[candidate.name] = candidate
+            self.groups["Built in"][candidate.name] = self.names[candidate.name] = candidate.name
+        for number, run in enumerate(runs[:MAX_RUNS]):
+            try:
+                with Follower(run) as follower:
+                    members = follower.descriptions()
+            except CHOICE_ERRORS:  # unreadable, or not begun: the league page says why
+                continue
+            group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
+            for place, (name, sentence, spec) in enumerate(members):
+                key = f"{number}/{place}"
+                self.candidates[key] = Candidate(name, sentence, run, spec)
+                group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
+                printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
+                self.keys[printed] = key
+                self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
+
+        trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
+        for run in trainings[:MAX_RUNS]:
+            try:
+                spec = expand_run_name(str(run))
+            except OccupantNameError:  # no checkpoint yet
+                continue
+            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", spec=spec)
+            label = self.names[spec] = f"{run.parent.name}/{run.name}"
+            self.groups.setdefault("Trainings", {})[spec] = label
+            self.keys[label] = spec
+            self.keys.setdefault(run.parent.name, spec)
+
+    def candidate(self, key: str, typed: str = "") -> Candidate:
+        """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
+
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
+        """
+        text = typed.strip() or key
+        if typed.strip() or key not in self.candidates:
+            key = self.keys.get(text.removeprefix(f"{RUNS}/"), "")
+        listed = self.candidates.get(key)
+        checked = self._check_typed(text) if listed is None else self._check_listed(listed)
+        return checked._replace(chosen=True)
+
+    def key_of(self, run: str, name: str) -> str | None:
+        """The key of a member of the league in folder ``run``."""
+        return next((key for key, each in self.candidates.items() if each.name == name and str(each.run) == run), None)
+
+    def resolve(self, name: str) -> Candidate:
+        """The candidate of a name in a record: a member of a known league, else an occupant of the catalogue.
+
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
+        """
+        members = [each for each in self.candidates.values() if each.run is not None and each.name == name]
+        return self._check_listed(members[0]) if members else self._check_typed(name)
+
+    def without_open_paths(self) -> OccupantMenu:
+        """The menu for names in records, which anyone may have written.
+
+        They open no path even where visitors may, query no model and run no code, also by way of a league's members.
+        """
+        menu = copy(self)
+        menu.allowed = self.allowed._replace(anything=False, models=False)
+        return menu
+
+    def _check_listed(self, candidate: Candidate) -> Candidate:
+        if not self.allowed.models and hazards_in([candidate.spec]):
+            raise OccupantNameError(f"{candidate.name} reaches outside this page: {UNASKED}")
+        return candidate
+
+    def _check_typed(self, spec: str) -> Candidate:
+        self.allowed.check(spec)
+        return self._check_listed(Candidate(spec, "", spec=spec))
+
+
+def make_partner(candidate: Candidate) -> tuple[Partner, str]:
+    """The partner of a candidate, and its name in records. Raises one of ``CHOICE_ERRORS``."""
+    if candidate.run is None:
+        spec = spec_name(candidate.name)
+        with own_choice() if candidate.chosen else nullcontext():
+            require_allowed(spec)  # it may be cached for another visitor
+            return _cached_partner(spec), spec
+    with Follower(candidate.run) as follower:
+        return follower.partner(candidate.name), candidate.name
+
+
+def make_expert() -> Partner | None:
+    """The shipped expert; ``None`` if its libraries are not installed."""
+    try:
+        return _cached_partner("expert") if "expert" in catalogue() else None
+    except CHOICE_ERRORS:
+        return None
+
+
+def rules_of(candidate: Candidate) -> Rules | None:
+    """The rules of a member's league; ``None`` for occupants of the catalogue. Raises one of ``CHOICE_ERRORS``."""
+    if candidate.run is None:
+        return None
+    with Follower(candidate.run) as follower:
+        return follower.config().env.rules()
+
+
+def make_adviser(mode: str) -> HintSource | None:
+    """The hint provider of a mode of ``HINT_MODES``; ``None`` for none. Raises one of ``CHOICE_ERRORS``."""
+    if mode not in HINT_MODES:
+        raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {quote(mode)}")
+    if mode == "none":
+        return None
+    from league.tasks.hinters import hint_schedule  # loads PyTorch, so only with an adviser
+
+    with own_choice():
+        return hint_schedule(
+            HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
+        )
+
+
+def source_choices(data_dir: Path | None = None) -> dict[str, str]:
+    """Labels of all scenario sources by key (``lewis/test``), with a note where files must be fetched first."""
+    missing = {key for key in SOURCE_LABELS if not _is_present(key, data_dir)}
+    return {key: f"{label} (to be fetched)" if key in missing else label for key, label in SOURCE_LABELS.items()}
+
+
+def make_source(key: str, data_dir: Path | None) -> ScenarioSource:
+    """The scenario source of a key of :func:`source_choices`. Raises one of ``CHOICE_ERRORS``."""
+    name, _, split = key.partition("/")
+    if not _is_present(key, data_dir):
+        where = "" if data_dir is None else f" --data-dir {shlex.quote(str(data_dir))}"
+        raise DataError(f"the published games are not on this machine yet: fetch them once with dond data fetch{where}")
+    return open_source(name, split=split or None, data_dir=data_dir)
+
+
+def parse_whole_number(name: str, typed: str, low: int, high: int) -> int:
+    """A typed whole number in ``low``..``high``. Raises ``ValueError``."""
+    text = typed.strip()
+    if not (text.isascii() and text.isdigit() and low <= int(text[:20]) <= high):
+        raise ValueError(f"{name} must be a whole number in {low}..{high}; got {quote(typed)}")
+    return int(text)
+
+
+class GameChoice(NamedTuple):
+    """The fields of the form, as they were typed."""
+
+    partner: str = "prosocial"  # key of a featured partner; kind, and so good for a first game
+    other: str = ""  # key of another candidate, instead of ``partner``
+    typed: str = ""  # name and parameters, instead of both
+    seat: str = "random"
+    source: str = "lewis/train"
+    hints: str = "none"
+    disagree: str = "ends"
+    max_turns: str = "10"
+    messages: str = "none"
+    binding: str = "acts"
+    seed: str = ""
+
+    @classmethod
+    def from_fields(cls, values: Mapping[str, object]) -> GameChoice:
+        """The choice of posted fields; missing ones take their defaults."""
+        return cls(**{name: str(values[name]) for name in cls._fields if name in values})
+
+
+def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: Path | None) -> Sitting:
+    """The sitting of a choice. Raises one of ``CHOICE_ERRORS``."""
+    rules = rules_of(candidate)
+    if rules is None:
+        length, secret = MESSAGE_LENGTH if choice.messages == "text" else 0, choice.binding == "claims"
+        content = "acts, a claim of each among them," if secret else "acts"
+        turns = parse_whole_number(content, choice.max_turns, 1 + secret, 100)
+        rules = Rules(turns, choice.disagree, length, secret)  # type: ignore[arg-type]  # Rules checks it
+    # Without a seed each game is another one.
+    seed = parse_whole_number("seed", choice.seed, 0, 2**63 - 1) if choice.seed.strip() else secrets.randbits(31)
+    partner, name = make_partner(candidate)
+    own_seat = int(choice.seat) if choice.seat in ("0", "1") else None
+    source = make_source(choice.source, data_dir)
+    adviser = make_adviser(choice.hints)
+    if isinstance(partner, LLMPartner):
+        partner.check_key()
+    check_game([partner, getattr(getattr(adviser, "hinter", None), "partner", None)], rules, source)
+    return Sitting(partner, name, source, rules, seed, book, own_seat, adviser, choice.hints)
+
+
+def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, why: str = "") -> Markup:
+    """The first page: an introduction and the form; ``why``: what was wrong with it."""
+    cards = {name: sentence for name, sentence in FEATURED.items() if name in menu.candidates}
+    if choice.partner not in cards and not choice.other:
+        choice = choice._replace(other=choice.partner)
+    options = {
+        "seat": SEATS,
+        "source": source_choices(data_dir),
+        "hints": {mode: HINT_LABELS[mode] for mode in HINT_MODES},
+        "binding": BINDING,
+        "disagree": DISAGREE,
+        "messages": MESSAGES,
+    }
+    return render("play", "setup", choice, menu, cards, options, why)
+
+
+def warm_up() -> None:
+    """Load what most games need before a visitor waits for it."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # one game at a time: more PyTorch threads only wait
+    if "expert" in catalogue():
+        _cached_partner("expert")
+    open_source("lewis").block(0, 0, 1)
+
+
+def _is_present(key: str, data_dir: Path | None) -> bool:
+    """Whether the file of a source is in the data folder; damage is found when it is read."""
+    name, _, split = key.partition("/")
+    file = {"self_play": "selfplay.txt", "dialogues": f"{split}.txt"}.get(name)
+    folder = DEFAULT_DATA_DIR if data_dir is None else user_path(data_dir)
+    return file is None or (folder / file).is_file()
+
+
+@lru_cache(maxsize=8)  # a network's weights stay in memory
+def _cached_partner(spec: str) -> Partner:
+    return seat_occupant(spec, one_game=True)

@@ -1,1 +1,0 @@
-"""Report on a league's run: facts from its ledger and files (:mod:`league.report.collect`), as HTML or JSON."""

@@ -1,0 +1,290 @@
+"""Negotiators of NegMAS as partners, ``negmas(agent='negmas_genius_agents.HardHeaded')``, and their worker process.
+
+The worker (:mod:`partners.adapters.negmas_worker`) runs in a Python of the user's choice, connected by pipes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dond_marl.errors import InputError, RunFailure, quote, require_library
+from dond_marl.game import Act
+from dond_marl.seats import Cause, Decisions, Traits, Turns
+
+WORKER = Path(__file__).with_name("negmas_worker.py")
+PATIENCE = 60.0  # real time to wait for an act, as a multiple of its limit; the worker stops it long before
+READY = 300.0  # seconds of real time to wait at least, and for an agent to load: some import TensorFlow
+TAIL = 2000  # the last characters of the worker's standard error
+NEEDS = (
+    "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
+    "docs/PLUG_IN.md"
+)
+AgentAct = tuple[int, list[int], str]  # act, items that its seat would keep, reason of a forfeit or ""
+
+
+class NegMASAgent(NamedTuple):
+    """A negotiator of NegMAS: the dotted path of its class, and its parameters as JSON."""
+
+    path: str
+    parameters: str = "{}"
+
+
+class WorkerDied(RunFailure):
+    """The worker process ended, or did not answer in time."""
+
+
+class NegMASWorker:
+    """One worker process, started on the first request, and again after it died.
+
+    It ends with this object, or with the interpreter. A lock makes it safe for several threads.
+    """
+
+    def __init__(self, python: str) -> None:
+        self.python = python
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+        self._rest = b""
+        self._lock = threading.Lock()
+
+    def load(self, agent: NegMASAgent) -> dict[str, str]:
+        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
+        request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
+        with self._turn():
+            try:
+                self._send(request)
+                answer: dict[str, Any] = self._line(READY)
+            except WorkerDied as error:
+                raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
+        if "error" in answer:
+            raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
+        return dict(answer["versions"])
+
+    def act(
+        self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]
+    ) -> tuple[list[AgentAct], int]:
+        """The agent's act in each row, and the number of rows at which the worker died.
+
+        ``rows``: in the worker's format. A row at which the worker died is a forfeit; later rows are sent again.
+        """
+        acts: list[AgentAct] = []
+        deaths = 0
+        request = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
+        with self._turn():
+            while len(acts) < len(rows):
+                try:
+                    self._send({**request, "max_turns": max_turns, "limit": limit, "rows": rows[len(acts) :]})
+                    while len(acts) < len(rows):
+                        act, oA, trouble = self._line(max(READY, PATIENCE * limit))
+                        acts.append((act, oA, trouble))
+                except WorkerDied as error:
+                    acts.append((int(Act.END), [0, 0, 0], f"its process died: {error}"))
+                    deaths += 1
+        return acts, deaths
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None and self._log is not None:
+            _end(self._process, self._log)
+        self._process, self._log, self._rest = None, None, b""
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """The context of one request at a time; an interrupted request ends the process, with its pending answers."""
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                self.close()
+                raise
+
+    def _send(self, request: dict[str, Any]) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()  # it was stopped between two requests
+        process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except OSError as error:
+            raise WorkerDied(self._last_words(f"it ended: {error}")) from error
+
+    def _line(self, seconds: float) -> Any:
+        """The next line of the worker. Raises :class:`WorkerDied` if none comes in ``seconds``."""
+        assert self._process is not None and self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while b"\n" not in self._rest:
+            with selectors.DefaultSelector() as selector:
+                selector.register(pipe, selectors.EVENT_READ)
+                if not selector.select(seconds):
+                    raise WorkerDied(self._last_words(f"nothing came in {seconds:.0f} seconds"))
+            more = os.read(pipe, 2**16)
+            if not more:
+                code = self._process.wait()
+                raise WorkerDied(self._last_words(f"it ended with exit code {code}"))
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        log = self._log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
+        environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # the Python that the user named, our own file
+                [self.python, str(WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+            )
+        except OSError as error:
+            log.close()
+            raise InputError(
+                f"{quote(self.python)} cannot be started: {error}; give with python= the Python of an environment"
+            ) from error
+        weakref.finalize(self, _end, self._process, log)
+        return self._process
+
+    def _last_words(self, why: str) -> str:
+        """End the process; returns ``why`` with the last line of its standard error."""
+        last = ""
+        if self._log is not None:
+            size = self._log.seek(0, os.SEEK_END)
+            self._log.seek(max(0, size - TAIL))
+            lines = self._log.read().decode(errors="replace").strip().splitlines()
+            last = f" ({lines[-1].strip()})" if lines else ""
+        self.close()
+        return why + last
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout, log):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except OSError:  # unwritten data is not needed
+                continue
+    process.wait()
+
+
+_WORKERS: dict[str, NegMASWorker] = {}
+
+
+def worker_of(python: str | None) -> NegMASWorker:
+    """The shared worker of a Python, ``None`` for this one. It lives as long as this process: a start takes seconds."""
+    python = python or sys.executable
+    if python not in _WORKERS:
+        _WORKERS[python] = NegMASWorker(python)
+    return _WORKERS[python]
+
+
+LEAST, MOST = 0.01, 3600  # seconds for one act
+DEATHS = 3  # deaths of the worker after which an agent forfeits all further acts
+
+
+class NegMASPartner:
+    """A negotiator of NegMAS as a partner; it runs in another process, in a negotiation of three issues.
+
+    Source: NegMAS (Mohammad, Nakadai, Greenwald 2021, PRIMA, "NegMAS: A Platform for Automated Negotiations") and any
+    class of its negotiators; AGPL, so no code of it is in this package and none is loaded by this process.
+
+    The issues are the numbers of books, hats and balls that seat_0 gets; the agent's utility is its points divided by
+    the pool's value to it, no deal is worth 0, and the other seat's utility is unknown. A game of T turns has T/2
+    rounds, rounded up. Its offers are PROPOSE, accepting is AGREE, ending the negotiation is END, a response with text
+    only is DISAGREE. It receives PROPOSE and INSIST as offers, DISAGREE as a refusal without an offer. Its random
+    numbers come from the seat's noise. An agent that raises, makes an impossible offer, agrees without an offer, takes
+    more than ``limit`` or whose process dies forfeits the game (END, cause FORFEIT or ILLEGAL); ``forfeits`` counts the
+    reasons.
+
+    - ``agent``: the dotted path of a class, such as ``negmas_genius_agents.HardHeaded``.
+    - ``parameters``: a mapping of its constructor's parameters.
+    - ``python``: the Python of an environment with NegMAS and the agent's package; by default this one.
+    - ``limit``: seconds of processor time for one act.
+    """
+
+    traits: ClassVar[Traits] = Traits(remote=True, costly=True)
+    insist_is_propose: ClassVar[bool] = True  # NegMAS has no label of an offer
+
+    def __init__(
+        self, agent: str, parameters: dict[str, Any] | None = None, python: str | None = None, limit: float = 10.0
+    ) -> None:
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not LEAST <= limit <= MOST:
+            raise InputError(f"limit must be a number in {LEAST}..{MOST} seconds; got {quote(limit)}")
+        if not isinstance(agent, str) or "." not in agent:
+            raise InputError(f"agent must be the dotted path of a negotiator's class; got {quote(agent)}")
+        if python is None:
+            require_library("negmas", f"negmas(agent={agent!r})")
+        self.agent, self.limit, self.python = NegMASAgent(agent, json.dumps(parameters or {})), float(limit), python
+        self.forfeits: Counter[str] = Counter()
+        self._deaths = 0
+        self._worker: NegMASWorker | None = None
+        self.versions = self._worker_now().load(self.agent)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_worker": None}
+
+    def act(self, turns: Turns) -> Decisions:
+        """One decision per row; the worker holds one negotiation for each game."""
+        acts = self._query(_rows(turns), turns.rules.max_turns)
+        act_type = np.zeros(turns.size, dtype=np.int8)
+        oA = np.zeros((turns.size, 3), dtype=np.int8)
+        cause = np.zeros(turns.size, dtype=np.int8)
+        for row, (act, items, trouble) in enumerate(acts):
+            if not trouble and not turns.act_mask[row, act]:
+                act, trouble, cause[row] = Act.END, f"{Act(act).name} where it is not legal", Cause.ILLEGAL
+            elif trouble:
+                cause[row] = Cause.FORFEIT
+            if trouble:
+                self.forfeits[trouble] += 1
+                act = next(each for each in (Act.END, Act.DISAGREE, Act.PROPOSE) if turns.act_mask[row, each])
+                items = turns.counts[row].tolist()
+            act_type[row] = act
+            oA[row] = items if act == Act.PROPOSE else 0
+        return Decisions(act_type, oA, np.ones(turns.size, dtype=np.float32), cause)
+
+    def _query(self, rows: list[dict[str, Any]], max_turns: int) -> list[AgentAct]:
+        if self._deaths >= DEATHS:
+            return [(int(Act.END), [0, 0, 0], f"its process died {self._deaths} times")] * len(rows)
+        acts, deaths = self._worker_now().act(self.agent, max_turns, self.limit, rows)
+        self._deaths += deaths
+        return acts
+
+    def _worker_now(self) -> NegMASWorker:
+        if self._worker is None:
+            self._worker = worker_of(self.python)
+        return self._worker
+
+
+def _rows(turns: Turns) -> list[dict[str, Any]]:
+    """Each game in the worker's format; its key and seed are derived from the seat's own noise."""
+    acts, offers, seat = turns.history.act.tolist(), turns.history.oA.tolist(), turns.seat
+    counts, values = turns.counts.tolist(), turns.my_utilities.tolist()
+    rows = []
+    for row in range(turns.size):
+        key = hashlib.sha256(turns.game_noise[row].tobytes() + bytes([*counts[row], *values[row]])).hexdigest()
+        rows.append(
+            {
+                "key": key,
+                "seat": seat,
+                "counts": counts[row],
+                "values": values[row],
+                "seed": int(key[:15], 16),
+                "history": [list(act) for act in zip(acts[row], offers[row], strict=True)],
+            }
+        )
+    return rows

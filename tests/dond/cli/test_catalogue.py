@@ -1,0 +1,145 @@
+"""The catalogue: everybody is listed as they are, on any screen."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dond.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overview, plain
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.seats import Traits
+from partners.scripted.heuristic import Heuristic
+from tests.command import dond, run_dond
+from tests.third_party import install
+
+ROOT = Path(__file__).resolve().parents[3]
+NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
+DEPENDS = ("announcer", "generated", "liar", "trembling")  # traits of the wrapped occupant, or of the program
+
+
+def rendered(parts, width: int, color: str | None = None) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=color is not None, color_system=color)
+    for part in parts:
+        console.print(part)
+    return console.file.getvalue()
+
+
+def test_everybody_has_a_name_a_sentence_and_a_source():
+    listed = entries()
+    assert [entry.name for entry in listed] == list(catalogue())
+    for entry in listed:
+        assert entry.sentence.endswith(".") and "``" not in entry.sentence + entry.source, entry
+        assert entry.source and not entry.source.endswith("."), entry.name
+
+
+def test_a_worked_entry():
+    entry = entry_of("heuristic", Heuristic)
+    assert entry.sentence.startswith("Accepts ")
+    assert entry.source == "this project"
+    assert entry.parameters == {"accept_ratio": "0.55", "insist_ratio": "0.5", "demand": "1.0"}
+    assert entry.traits == Traits(deterministic=True, memoryless=True)
+    assert entry.in_words == "deterministic, no memory" and entry.module == "partners.scripted.heuristic"
+
+
+@pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name not in ("llm", *DEPENDS)])
+def test_traits_that_are_shown_are_those_of_whom_it_makes(name):
+    shown = next(entry for entry in entries() if entry.name == name).traits
+    assert shown is not None and shown == seat_occupant(name).traits
+
+
+def test_declared_traits_are_those_of_whom_is_made():
+    assert set(DECLARED) == {"checkpoint", "expert"}  # expert: the test above
+    made = seat_occupant({"kind": "checkpoint", "path": str(ROOT / "partners" / "experts" / "ppo.json")})
+    assert made.traits == DECLARED["checkpoint"]
+
+
+def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
+    by_name = {entry.name: entry for entry in entries()}
+    for name in ("mixture", *DEPENDS):
+        assert by_name[name].traits is None and "parameters" in by_name[name].in_words
+    assert by_name["human"].in_words == "a person"
+
+
+@pytest.mark.parametrize("width", [60, 100, 240])
+def test_every_word_is_there_on_any_width(width):
+    text = rendered(overview(entries()), width)
+    assert max(map(len, text.splitlines())) <= width and "…" not in text
+    words = "".join(text.split())
+    for entry in entries():
+        assert entry.name in text
+        assert "".join(entry.sentence.split()) in words and "".join(entry.source.split()) in words
+
+
+@pytest.mark.parametrize("width", [40, 60, 160])
+def test_in_full_everything_is_told(width):
+    by_name = {entry.name: entry for entry in entries()}
+    text = rendered(full([by_name["llm"], by_name["boulware"]]), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert all(name in text for name in by_name["llm"].parameters)
+    assert "default 4.0" in text and "from partners.scripted.time_based" in text
+
+
+def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
+    for entry in entries():
+        if entry.name != "llm":  # whose text says what its many parameters are
+            assert list(entry.meanings) == list(entry.parameters), entry.name
+        if entry.module.startswith("partners.scripted."):
+            ranges = r"-?\d+\.\.\d+\b|more than 0[;,] |at least `\w+`, |an occupant\b|16 hexadecimal digits |one of "
+            assert all(re.match(ranges, text) for text in entry.meanings.values()), entry.name
+    text = rendered(full([next(entry for entry in entries() if entry.name == "boulware")]), 160)
+    assert "default 4.0  more than 0; 1 " in text and "- `exponent`" not in text
+
+
+def test_color_is_used_where_there_is_color():
+    assert "\x1b[" in rendered(overview(entries()), 100, "standard")
+    assert "\x1b[" not in rendered(overview(entries()), 100)
+
+
+def test_names_and_text_from_somebody_else_are_printed_inert():
+    entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
+    for parts in (overview([entry]), full([entry])):
+        text = rendered(parts, 160)
+        assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
+
+
+def test_markup_of_docstrings_is_not_shown():
+    assert plain("As ``NiceNegotiator``, see\n :mod:`dond_marl.solvers.odds` and :class:`~a.b.C`.") == (
+        "As `NiceNegotiator`, see `dond_marl.solvers.odds` and `a.b.C`."
+    )
+
+
+def test_json_is_for_programs(capsys):
+    assert dond("catalogue", "boulware", "best_response", "boulware", "--json") == 0
+    boulware, response = json.loads(capsys.readouterr().out)
+    assert [(one["name"], one["default"]) for one in boulware["parameters"]] == [("exponent", "4.0"), ("floor", "0.5")]
+    assert boulware["parameters"][1]["meaning"].startswith("0..1, ")
+    assert boulware["traits"]["deterministic"] is True and response["parameters"][0]["name"] == "to"
+    assert response["parameters"][0]["default"] is None
+
+
+def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
+    assert dond("catalogue", "boulwere") == 2
+    assert "'boulware'" in capsys.readouterr().err
+
+
+def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
+    source = (
+        "from partners.scripted.heuristic import Heuristic\n\n\ndef theirs(share=0.3):\n"
+        '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
+    )
+    install(tmp_path, "theirs", source, "theirs = theirs:theirs")
+    done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    assert "easily pleased" in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout
+
+
+def test_rewards_are_described_by_name(capsys):
+    assert dond("catalogue", "llm_judge", "--json") == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    names = [parameter["name"] for parameter in entry["parameters"]]
+    assert names[0] == "style" and "provider" in names and "max_requests" in names

@@ -1,0 +1,471 @@
+"""A person at the table: commands and sentences, mistakes, leaving, the record; and in a seat like anybody else."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from dond.table.game import LeftTheTable, Terminal, frontier_table, opening, values_table
+from dond.table.sentences import AmbiguousLine, Misread
+from dond.table.session import RECORDS
+from dond.table.typed_lines import ReadAct, TableCommand, read_line
+from dond_marl import SingleAgentView, deal_or_no_dialog_v0
+from dond_marl.conformance import check_partner
+from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
+from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.records.record import from_json, records_of, replay
+from dond_marl.records.transcript import VARIANTS, phrase_act
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios.sources import pack
+from league.settings.sections import EnvConfig
+from league.tasks.match_task import play_match
+from league.tasks.values import Block, Entrant, MatchTask, Member, Place
+from partners import catalogue as built_in
+from partners.human import Human, View, human, views
+from partners.scripted.generated import describe_spec
+from tests.command import HERE, PROGRAM, dond
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
+SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+FRESH = View(State(SCENARIO))
+OFFERED = View(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 1, 2))))  # seat_1 is left one hat
+
+
+class Scripted:
+    """A person with a script: whatever the turn, the next of its acts."""
+
+    def __init__(self, *acts: Action) -> None:
+        self.acts, self.seen = list(acts), []
+
+    def ask(self, view):
+        self.seen.append(view)
+        return self.acts.pop(0)
+
+
+class Keeps:
+    """A person who agrees to any offer and otherwise asks for everything."""
+
+    def ask(self, view):
+        agree = Action(Act.AGREE)
+        return Action(Act.PROPOSE, view.counts) if view.rule_against(agree) else agree
+
+
+def sit(monkeypatch, tmp_path, *lines, columns=80, **changed):
+    """Play with these lines typed; the exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    usual = {"partner": "pushover", "seat": "0", "seed": 3, "record": "games.jsonl"}
+    options = {name: value for name, value in {**usual, **changed}.items() if value is not None}
+    words = (word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value))
+    return dond("play", *words)
+
+
+def recorded(path):
+    return [from_json(line) for line in path.read_text().splitlines()]
+
+
+KNOWN = {"split": "all", "seed": 416}  # 2 books, 2 hats, 1 ball: worth 2, 3, 0 and 0, 1, 8
+
+
+def test_game_by_commands_shows_table_values_and_frontier(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "p 1 2 0", **KNOWN) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    table = rows.index(["book", "hat", "ball", "for", "you"])
+    assert [row[-4:] for row in rows[table + 1 : table + 3]] == [["2", "2", "1", "10"], ["2", "3", "0", "each"]]
+    values = rows.index(["book", "hat", "ball", "points"])
+    got = [row[-6:] for row in rows[values:] if row[1:2] == ["got"]]
+    assert got == [["1", "2", "0", "8", "of", "10"], ["1", "0", "1", "8", "of", "10"]]
+    frontier = rows.index(["book", "hat", "ball", "you", "they"])
+    assert [row[:5] for row in rows[frontier + 1 : frontier + 5]] == [
+        ["2", "2", "0", "10", "8"], ["1", "2", "0", "8", "8"], ["2", "1", "0", "7", "9"], ["2", "0", "0", "4", "10"],
+    ]  # fmt: skip
+    assert "<-" in rows[frontier + 2] and rows[-1][-1] == "games.jsonl"
+
+
+def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "end", "y", "end", "y", partner="generated", games=2, columns=2_000) == 0
+    seen, games = capsys.readouterr().out, recorded(tmp_path / "games.jsonl")
+    names = [record.occupants[1] for record in games]
+    assert len(set(names)) == 2
+    for name in names:
+        assert describe_spec(name) in seen and f'dond play --partner "{name}"' in seen
+    assert sit(monkeypatch, tmp_path, "end", "y", partner=names[0]) == 0
+    assert recorded(tmp_path / "games.jsonl")[2].occupants[1] == names[0]
+
+
+def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path, capsys):
+    typed = (
+        "I want everything.",
+        "n",
+        "Can I have both hats and a book?",
+        "y",
+        "I insist on both hats and one book",
+        "",
+    )
+    assert sit(monkeypatch, tmp_path, *typed, "okay, deal", "yes", partner="tough", max_turns=6, **KNOWN) == 0
+    seen = capsys.readouterr().out
+    assert "PROPOSE: you keep 2 books, 2 hats, 1 ball (10 points)" in seen
+    assert "INSIST: you keep" in seen and "AGREE: you get" in seen
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert record.actions[0] == Action(Act.PROPOSE, (1, 2, 0))
+    assert record.actions[2] == Action(Act.INSIST, (1, 2, 0))
+    assert record.actions[-1] == Action(Act.AGREE)
+    assert replay(record).outcome.deal
+    own = record.words[::2]
+    assert own == ("Can I have both hats and a book?", "I insist on both hats and one book", "okay, deal")
+    assert set(record.words[1::2]) == {None}
+
+
+@pytest.mark.parametrize(
+    "action", [Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
+)
+@pytest.mark.parametrize("variant", range(VARIANTS))
+def test_what_partners_say_a_person_may_say_too(action, variant):
+    meant = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
+    if action.act_type is Act.DISAGREE:  # it would end the game
+        assert isinstance(meant, AmbiguousLine)
+        assert meant.actions == (action,)
+    else:
+        assert meant == ReadAct(action, sure=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        (" P 1 0  2 ", Action(Act.PROPOSE, (1, 0, 2))),
+        ("propose 1,0,2", Action(Act.PROPOSE, (1, 0, 2))),
+        ("i 0 2 0", Action(Act.INSIST, (0, 2, 0))),
+        ("a", Action(Act.AGREE)),
+        ("Agree", Action(Act.AGREE)),
+        ("d", Action(Act.DISAGREE)),
+        ("end", Action(Act.END)),
+    ],
+)
+def test_commands_mean_what_the_help_says(line, meant):
+    assert read_line(line, OFFERED) == ReadAct(meant, sure=True)
+
+
+def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
+    mine = View(apply(OFFERED.state, Action(Act.PROPOSE, (0, 2, 0))))
+    mine = View(apply(mine.state, Action(Act.INSIST, (1, 1, 2))))  # seat_1 again
+    assert read_line("i", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=True)
+    assert read_line("i take the hats", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=False)
+    assert read_line("I want a hat", mine) == ReadAct(Action(Act.PROPOSE, (0, 1, 0)), sure=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", "type an act, or [?] for help"),
+        ("a", "not legal: AGREE needs the partner's last act to be PROPOSE or INSIST; the partner has not acted yet"),
+        ("deal", "not legal: AGREE needs"),
+        ("p 2 0 0", "not legal: there are 1 book, 2 hats, 2 balls on the table; keep from p 0 0 0 up to p 1 2 2"),
+        ("p -1 0 0", "not legal: there are 1 book"),
+        ("i 300 0 0", "not legal: there are 1 book"),
+        ("p", "p takes three numbers"),
+        ("p 1 0", "p takes three numbers, what you keep of books, hats and balls: p 1 0 2"),
+        ("p 1 0 2 2", "p takes three numbers"),
+        ("p one book", "p takes three numbers"),
+        ("i", "i takes three numbers"),
+        ("how are you today", "neither a split nor a yes or no was found"),
+        ("x" * 301, "too long to read: at most 300 characters"),
+    ],
+)
+def test_what_cannot_be_played_is_told_in_one_line(line, words):
+    meant = read_line(line, FRESH)
+    assert isinstance(meant, Misread)
+    assert re.search(words, meant.why)
+    assert "\n" not in meant.why
+
+
+def test_help_and_leaving_are_no_acts():
+    assert read_line("?", FRESH) is read_line("help", FRESH) is TableCommand.HELP
+    assert read_line("q", FRESH) is read_line("quit", FRESH) is TableCommand.LEAVE
+
+
+def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "a", "p 9 9 9", "what?", "?", "p 0 0 0", "n", "p 0 0 0", "y") == 0
+    seen = capsys.readouterr().out
+    assert seen.count("not legal") == 2
+    assert seen.count("insist on") == 2
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert record.actions == (Action(Act.PROPOSE, (0, 0, 0)), Action(Act.AGREE))
+
+
+NO_WAY = ("p 2 2 0", "no way", "1", "no way", "2")
+AGREE_ASKED = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "acts"),
+    [
+        (NO_WAY, "  1: PROPOSE", [Act.PROPOSE, Act.PROPOSE, Act.DISAGREE]),
+        (("bye", "", "bye", "y"), "DISAGREE", [Act.DISAGREE]),
+        (AGREE_ASKED, "Do you accept", [Act.PROPOSE, Act.PROPOSE, Act.AGREE]),
+    ],
+)
+def test_a_doubtful_sentence_is_played_only_once_it_is_confirmed(monkeypatch, tmp_path, capsys, typed, shown, acts):
+    assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
+    assert capsys.readouterr().out.count(shown) == 2
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert [action.act_type for action in record.actions[::2]] == acts
+
+
+def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):
+    everything = {"partner": "boulware", "seat": "1", "split": "all", "seed": 6185}
+    assert sit(monkeypatch, tmp_path, "a", "n", "a", "y", **everything) == 0
+    assert capsys.readouterr().out.count("worth nothing") == 2
+    (record,) = recorded(tmp_path / "games.jsonl")
+    assert record.outcome.deal
+    assert record.outcome.scores[1] == 0
+    assert not record.words
+
+
+def test_another_line_in_place_of_yes_or_no_is_taken_instead(monkeypatch, tmp_path):
+    assert sit(monkeypatch, tmp_path, "I want everything", "p 1 2 0") == 0
+    assert recorded(tmp_path / "games.jsonl")[0].actions[0].oA == (1, 2, 0)
+
+
+@pytest.mark.parametrize("last", ["q", None], ids=["quitting", "end of input"])
+def test_leaving_is_polite_and_keeps_what_is_finished(monkeypatch, tmp_path, capsys, last):
+    lines = ["p 0 0 0", "y", *([last] if last else [])]
+    assert sit(monkeypatch, tmp_path, *lines, games=3) == 0
+    assert capsys.readouterr().out.split()[-1] == "games.jsonl"
+    assert len(recorded(tmp_path / "games.jsonl")) == 1
+
+
+def test_who_leaves_at_once_leaves_no_file(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, record=Path("new.jsonl")) == 0
+    assert "no game" in capsys.readouterr().out
+    assert not (tmp_path / "new.jsonl").exists()
+
+
+def test_games_are_added_to_the_record_by_default_under_runs_and_replay_exactly(monkeypatch, tmp_path, capsys):
+    for _ in range(2):
+        assert sit(monkeypatch, tmp_path, "p 1 1 0", "p 1 1 0", "p 1 1 0", games=2, record=None) == 0
+    seen = capsys.readouterr().out
+    assert seen.count(f"recorded in {RECORDS}") == 4
+    assert "2 games, 2 deals: you" in seen
+    kept = recorded(tmp_path / RECORDS)
+    assert kept[:2] == kept[2:]  # the same seed is the same sitting
+    for record in kept:
+        assert replay(record).outcome == record.outcome
+        assert record.occupants == ("human", "pushover")
+        assert (record.seed, record.source) == (3, "lewis, split train")
+    assert kept[0].scenario != kept[1].scenario
+
+
+def test_the_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
+    assert sit(monkeypatch, tmp_path, *["e"] * 8, games=8, seat="random") == 0
+    assert sit(monkeypatch, tmp_path, *["e"] * 2, games=2, seat="seat_1") == 0
+    seats = [record.occupants.index("human") for record in recorded(tmp_path / "games.jsonl")]
+    assert set(seats[:8]) == {0, 1}
+    assert seats[8:] == [1, 1]
+
+
+def test_the_ends_without_a_deal_are_explained(monkeypatch, tmp_path, capsys):
+    """Walking away, talk ended too early, claims that do not fit when time is up, a refusal that is not the end."""
+    assert sit(monkeypatch, tmp_path, "d") == 0
+    assert "walked away" in capsys.readouterr().out
+    assert sit(monkeypatch, tmp_path, "e") == 0
+    assert "not both" in capsys.readouterr().out
+    assert sit(monkeypatch, tmp_path, "p 2 2 1", partner="tough", max_turns=2, **KNOWN) == 0
+    seen = capsys.readouterr().out
+    assert "not fit" in seen and "<-" in seen
+    assert sit(monkeypatch, tmp_path, "p 2 2 1", "d", partner="tough", max_turns=3, disagree="rejects", **KNOWN) == 0
+    assert "d: disagree with" in capsys.readouterr().out
+
+
+def test_nothing_is_said_of_a_best_response_that_is_not_known(monkeypatch, tmp_path, capsys):
+    assert sit(monkeypatch, tmp_path, "d", partner="micro") == 0  # it gambles and remembers
+    assert sit(monkeypatch, tmp_path, "d", partner="random") == 0  # only bounds are known in so long a game
+    assert sit(monkeypatch, tmp_path, "d", scenarios="uniform") == 0  # out of reach
+    assert "best response" not in capsys.readouterr().out
+
+
+def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path, capsys):
+    class Fails:
+        traits = seat_occupant("micro").traits
+
+        def act(self, turns):
+            raise RuntimeError("lost\x1b[31m my notes")
+
+    monkeypatch.setitem(built_in.PARTNERS, "fails", Fails)
+    catalogue.cache_clear()
+    try:
+        assert sit(monkeypatch, tmp_path, "p 1 1 1", partner="fails") == 1
+    finally:
+        catalogue.cache_clear()
+    error = capsys.readouterr().err
+    assert "seat_1" in error and "RuntimeError" in error and "\x1b" not in error
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"partner": "huristic"}, "did you mean 'heuristic'"),
+        ({"partner": "\x1b[31mred"}, "an occupant is written name"),
+        ({"max_turns": 0}, "--max-turns must be an integer in 1..100; got 0"),
+        ({"disagree": "maybe"}, "--disagree 'maybe' is not one of 'ends', 'rejects'"),
+        ({"games": 0}, "--games must be an integer in 1..1000; got 0"),
+        ({"seed": -1}, "--seed must be an integer in 0..2"),
+        ({"split": "best"}, "split of scenarios='lewis' must be one of"),
+        ({"scenarios": "self_play", "data_dir": Path("nowhere")}, "no such data file"),
+        ({"record": Path()}, "--record .: no file can be written there"),
+        ({"record": Path("no/such/file")}, "no file can be written there; name one in a folder that exists"),
+        ({"record": Path(__file__)}, "its last line is no whole game record; name another file"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_path, capsys, changed, words):
+    assert sit(monkeypatch, tmp_path, **changed) == 2
+    seen = capsys.readouterr()
+    assert words in seen.err
+    assert seen.err.count("\n") == 1
+    assert seen.err.rstrip("\n").isprintable()
+    assert not seen.out
+
+
+def test_missing_key_is_refused_before_the_first_move(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    assert sit(monkeypatch, tmp_path, partner="llm(provider=groq)") != 0
+    seen = capsys.readouterr()
+    assert "GROQ_API_KEY" in seen.err and not seen.out
+
+
+@pytest.mark.parametrize("columns", [30, 50, 200])
+@pytest.mark.parametrize("color", [None, "truecolor"])
+def test_any_width_shows_every_number_and_names_are_inert(columns, color):
+    screen = io.StringIO()
+    terminal = Terminal(Console(file=screen, width=columns, color_system=color, force_terminal=color is not None))
+    state = apply(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2))), Action(Act.AGREE))
+    terminal.write(opening("[red]evil[/red]\x1b]0;title\x07\x1b[2J", 1, Rules(), 1, 1))
+    terminal.show(values_table(state, 1), frontier_table(state, 1))
+    seen = screen.getvalue()
+    assert "[red]evil[/red]?]0;title??[2J" in "".join(seen.split("\n"))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
+    assert "\x1b" not in plain
+    assert ("\x1b[" in seen) == (color is not None)
+    if columns > 30:
+        assert re.search(r"they got +1 +0 +2 +8 of 10", plain)
+        assert re.search(r"0 +2 +0 +8 +8 +<- this game", plain)
+
+
+def test_a_person_sits_in_the_play_loop_like_anybody_else():
+    ann = Scripted(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (1, 0, 2)), Action(Act.PROPOSE, (1, 0, 1)))
+    bob = Scripted(Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.END))
+    games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
+    # Both games at once: ann asks twice, bob counters in the first and agrees in the second, ann answers, bob ends it.
+    assert [(view.seat, view.place, view.places) for view in ann.seen] == [(0, 1, 2), (0, 2, 2), (0, 1, 1)]
+    assert ann.seen[2].state.history == (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 1)))
+    assert ann.seen[0].values == (4, 1, 2)
+    assert ann.seen[1].values == (0, 4, 1)
+    assert (ann.seen[2].mine, ann.seen[2].theirs) == ((1, 1, 2), (0, 2, 1))
+    assert bob.seen[0].state.scenario.utilities[0] == (0, 0, 0)  # nobody sees the other's values
+    first, second = records_of(games, ("ann", "bob"))
+    assert (first.outcome.ending, first.outcome.scores) == (Ending.END, (6, 9))  # the claims fit
+    assert second.outcome.allocation == ((1, 0, 2), (0, 2, 0))
+    assert all(replay(record) for record in (first, second))
+
+
+def test_revealed_values_are_seen():
+    turns = []
+    watcher = SimpleNamespace(
+        traits=Human.traits, act=lambda given: (turns.append(given), Human(Keeps()).act(given))[1]
+    )
+    rollout((watcher, seat_occupant("nice")), pack([SCENARIO], "uniform"), seed=0, reveal_partner_utilities=True)
+    (view,) = views(turns[0])
+    assert view.revealed
+    assert view.state.scenario == SCENARIO
+
+
+def test_a_person_keeps_to_the_contract_and_sits_in_the_environment():
+    check_partner(Human(Keeps()), games=2)
+    env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner=Human(Keeps()), seat=0)
+    env.reset(seed=0)
+    *_, terminated, _, info = env.step({"act_type": Act.PROPOSE, "oA": np.zeros(3, dtype=np.int64)})
+    assert terminated
+    assert info["outcome"]["ending"] == "AGREE"
+
+
+def test_an_interface_that_lets_illegal_acts_pass_is_named():
+    with pytest.raises(
+        OccupantError, match="the person's interface let an illegal act pass: PROPOSE must keep"
+    ) as told:
+        rollout(
+            (Human(Scripted(Action(Act.PROPOSE, (257, 0, 0)))), seat_occupant("nice")),
+            pack([SCENARIO], "uniform"),
+            seed=0,
+        )
+    assert isinstance(told.value.__cause__, IllegalAct)
+    with pytest.raises(TypeError, match="needs an interface with ask"):
+        Human(object())
+
+
+def test_a_person_sits_in_a_match_of_a_league(monkeypatch):
+    """Named by a spec, as a member is; a person who leaves fails the match, and only that."""
+    monkeypatch.setitem(built_in.PARTNERS, "human", human)
+    monkeypatch.setitem(sys.modules, "front_door", SimpleNamespace(Keeps=Keeps, Leaves=lambda: Leaves()))
+    catalogue.cache_clear()
+    try:
+        members = [
+            Member("Ann", 'human(interface="front_door:Keeps")'),
+            Member("Eve", 'human(interface="front_door:Leaves")'),
+        ]
+        against = Entrant(Member("nice", "nice"))
+        env = EnvConfig(scenarios="lewis")
+        task = [MatchTask(1, 0, (Entrant(who), against), Block(0, 2), env, 0, "a test") for who in members]
+        played, left = play_match(task[0], Place(Path())), play_match(task[1], Place(Path()))
+        with pytest.raises(ValueError, match="interface is written module:name"):
+            seat_occupant("human(interface=terminal)")
+    finally:
+        catalogue.cache_clear()
+    assert played.games == 4
+    assert left.failed == "Eve"
+    assert left.cause.startswith("LeftTheTable")
+
+
+class Leaves:
+    def ask(self, view):
+        raise LeftTheTable
+
+
+def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypatch, capsys):
+    person = human("dond.table.game:Terminal")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("p 1 2 2\np 1 2 2\n"))
+    rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
+    assert "game 2 of 2" in capsys.readouterr().out
+
+
+def test_ctrl_c_leaves_with_130_and_the_script_needs_no_terminal(tmp_path):
+    command = [*PROGRAM, "play", "--partner", "tough", "--seat", "0", "--seed", "1", "--games", "2"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=HERE
+    )
+    process.stdin.write(b"e\n")
+    process.stdin.flush()
+    seen = b""
+    while seen.count(b"your act> ") < 2:
+        seen += process.stdout.read1()
+    leaving = None
+    while leaving is None:  # a signal just before the program reads is only heard with the next one
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            leaving = process.wait(timeout=1)
+    _, error = process.communicate()
+    assert leaving == 130
+    assert "1 finished game" in error.decode() and str(RECORDS) in error.decode()
+    assert json.loads((tmp_path / RECORDS).read_text())["occupants"] == ["human", "tough"]

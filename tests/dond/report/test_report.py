@@ -1,0 +1,610 @@
+"""Report on a league: figures equal those of the run's files, HTML and JSON agree, and the page loads nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import shutil
+import sqlite3
+import sys
+from contextlib import closing
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dond.cli.main import main
+from dond.cli.report import FORMATS
+from dond.report.collect import collect
+from dond.report.render import cell_parts, report_html
+from dond_marl import __version__
+from dond_marl.dialogues.human_line import stored_human_line
+from dond_marl.errors import Notice
+from dond_marl.records.record import from_json, replay
+from dond_marl.records.transcript import phrase_act
+from dond_marl.solvers.efficiency import efficiency
+from dond_marl.statistics import Estimate
+from league.evaluation.evaluate import BOTH
+from league.evaluation.of_run import NothingToEvaluate, evaluate_run
+from league.ledger.ledger import Ledger, LedgerError, ReadLedger
+from league.ledger.run_directory import RunError, command_line, find_run
+from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
+from league.tables.figures import format_cell
+from league.tables.markdown import report_markdown, section_markdown
+from league.tables.standings import SHORT_COLUMNS
+from tests.command import in_process
+from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
+from tests.killing import run as run_league
+from tests.loopback import Page, Service, completion
+
+ROOT = Path(__file__).resolve().parents[3]
+POINTS, DEALS = "points of ten", "share of games with a deal"  # headings of tables
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+@pytest.fixture(scope="module")
+def report(finished_league):
+    return printable(collect(finished_league))
+
+
+@pytest.fixture(scope="module")
+def document(report):
+    return json.loads(FORMATS["json"](report))["sections"]
+
+
+@pytest.fixture(scope="module")
+def html(report):
+    return FORMATS["html"](report)
+
+
+def table(document, section, place=0):
+    found = [block for block in document[section]["blocks"] if "table" in block]
+    return found[place]["rows"]
+
+
+def file(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def near(figure, digits):
+    """Whether a figure of the document equals the digits in one of the run's own files."""
+    if digits in ("", "nan"):
+        return figure is None or figure["value"] is None
+    return math.isclose(figure["value"], float(digits), abs_tol=1e-6)
+
+
+def test_ladder_and_crossplay_equal_the_run_files(document, finished_league):
+    ladder = {row["member"]: row for row in table(document, "ladder")}
+    own = file(finished_league / "ladder.csv")
+    assert list(ladder) == [row["member"] for row in own]
+    for row in own:
+        shown = ladder[row["member"]]
+        assert near(shown[POINTS], row["points"])
+        assert math.isclose(shown[POINTS]["low"], float(row["points_low"]), abs_tol=1e-6)
+        assert shown[POINTS]["n"] == int(row["games"])
+        assert near(shown["deals"], row["deal_rate"])
+        assert near(shown["of Nash"], row["of_nash"])
+        left = shown["left to partner"]
+        assert near(left, row["left_to_partner"])
+        assert near(shown["against itself"], row["self_play"])
+        acts = shown["acts per game"]
+        assert near(acts, row["turns"]) and acts["unit"] == "acts"
+    cross = {row["member"]: row for row in table(document, "crossplay")}
+    cells = file(finished_league / "crossplay.csv")
+    assert len(cells) == len(ladder) ** 2
+    for cell in cells:
+        shown = cross[cell["member"]][cell["against"]]
+        assert near(shown, cell["points"])
+        assert shown["n"] == int(cell["games"])
+
+
+def test_learning_curves_equal_the_run_files(document, finished_league):
+    points = document["learning"]["blocks"][0]["points"]
+    own = file(finished_league / "learning.csv")
+    assert len(points) == len(own) > 3
+    for point, row in zip(points, own, strict=True):
+        assert (point["member"], point["after_rounds"], point["decisions"]) == (
+            row["member"], int(row["after_rounds"]), int(row["decisions"]),
+        )  # fmt: skip
+        assert near(point["points"], row["points"])
+        assert point["points"]["n"] == int(row["games"])
+
+
+def test_meta_game_equals_the_run_files(document, finished_league):
+    ratings = {row["member"]: row for row in table(document, "meta-game")}
+    for row in file(finished_league / "ratings.csv"):
+        assert near(ratings[row["member"]]["take"], row["take"])
+        deviation = ratings[row["member"]]["deviation as seat_1"]
+        assert near(deviation, row["deviation_seat_1"])
+    cells = file(finished_league / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
+    assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
+    worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
+    for row in file(finished_league / "meta_game.csv"):
+        if row["figure"] == "regret gap":
+            assert near(worth[row["solution"]]["regret gap"], row["value"])
+            assert worth[row["solution"]]["regret gap"]["low"] is not None
+    assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE"}
+
+
+def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
+    own = json.loads((finished_league / "evaluation.json").read_text())
+    opponents = {row["against"]: row for row in table(document, "evaluation", 1)}
+    assert set(opponents) == set(own["members"]["main"]["against"]) == {"boulware"}
+    scenarios = own["scenarios"]["number"]
+    for name, row in opponents.items():
+        shown = own["members"]["main"]["against"][name]
+        assert row[POINTS]["value"] == shown["played"][BOTH]["points"]["value"]
+        assert row[POINTS]["n"] == 2 * scenarios
+        share = row["share as seat_0"]
+        assert share["value"] == shown["share"]["seat_0"]["value"]
+    lines = {row["who"]: row for row in table(document, "evaluation", 2)}
+    alone = own["members"]["main"]["self_play"][BOTH]
+    itself = lines["main, against itself"]
+    assert itself[POINTS]["value"] == alone["points"]["value"]
+    people = stored_human_line().figures
+    assert lines["humans"][POINTS] == {
+        "value": people["score"].mean, "low": people["score"].low, "high": people["score"].high,
+        "n": people["score"].n, "unit": POINTS,
+    }  # fmt: skip
+    assert lines["humans"]["as seat_0"]["value"] == people["first"].mean
+    pareto = lines["humans"]["Pareto-optimal of deals"]
+    assert pareto["value"] == people["pareto_of_deals"].mean
+    assert lines["Nash"]["Nash efficiency"]["value"] == 1
+
+
+def test_stages_snapshots_and_gates_have_reasons(document, finished_league):
+    stages = table(document, "curriculum")
+    assert [(row["stage"], re.findall(r"\d", row["rounds"]), re.findall(r"\d", row["ended"])) for row in stages] == [
+        ("short games", ["1", "2"], ["2"]),
+        ("league", ["3", "4"], []),
+    ]
+    assert [bool(row["why"]) for row in stages] == [True, False]
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
+        decided = [(n, one) for n in range(ledger.next_round) for one in ledger.decisions(n) if one.kind != "stage"]
+        members = ledger.members()
+    shown = [(row["when"], row["of"], row["what"], row["taken"], row["why"]) for row in table(document, "lineage", 1)]
+    assert shown == [
+        (f"round {n + 1}", one.subject, one.kind, "yes" if one.taken else "no", one.reason) for n, one in decided
+    ]
+    family = {row["member"]: row for row in table(document, "lineage")}
+    assert set(family) == {m.name for m in members if m.live or m.role == "snapshot"}
+    born = [(n, one) for n, one in decided if one.taken]
+    assert [family[f"main@{n + 1}"]["why"] for n, one in born] == [one.reason for _, one in born]
+
+
+def test_league_without_language_models(document):
+    assert len(document["models"]["notes"]) == 1
+    assert document["models"]["blocks"] == []
+
+
+def test_games_are_extreme_and_replay_to_the_ledger(document, report, finished_league):
+    games = [block for block in document["games"]["blocks"] if "game" in block]
+    best, worst, broken = (
+        [game for game in games if game["game"].startswith(kind)]
+        for kind in ("Most efficient", "Least efficient deal", "No deal")
+    )
+    assert len(best) == 3 and worst and broken
+    reached, number_of_games, deals = [], 0, 0
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
+        for number in range(ledger.next_round):
+            scenarios = ledger.scenarios(number)
+            for leg in ledger.legs(number):
+                found = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
+                number_of_games, deals = number_of_games + found.size, deals + int(found.deal.sum())
+                for row in range(found.size if leg.seats[0] != leg.seats[1] else 0):
+                    key = (leg.seats, scenarios.scenario(row), leg.facts["scores"][row].tolist())
+                    reached.append((key, bool(found.deal[row]), bool(found.pareto[row]), float(found.welfare[row])))
+    by_key = {(key[0], key[1], tuple(key[2])): welfare for key, *_, welfare in reached}
+    for game in games:
+        record = from_json(game["record"])
+        assert replay(record).outcome == record.outcome
+        welfare = by_key[record.occupants, record.scenario, record.outcome.scores]
+        assert math.isclose(game["measures"]["welfare efficiency"]["value"], welfare, abs_tol=1e-9)
+        acts = [(line["seat"], line["words"]) for line in game["acts"]]
+        counts = record.scenario.counts
+        assert acts == [
+            (turn % 2, phrase_act(action, counts, variant=turn, final=True))
+            for turn, action in enumerate(record.actions)
+        ]
+    assert best[0]["measures"]["welfare efficiency"]["value"] == max(w for _, deal, _, w in reached if deal)
+    least = min(w for _, deal, pareto, w in reached if deal and not pareto)
+    assert math.isclose(worst[0]["measures"]["welfare efficiency"]["value"], least, abs_tol=1e-9)
+    assert all(not game["record"]["outcome"]["allocation"] for game in broken)
+    pairs = [frozenset(game["record"]["occupants"]) for game in best]
+    assert len(set(pairs)) == len(pairs)
+    every = {row["figure"]: row["value"] for row in table(document, "games")}
+    assert every[DEALS]["n"] == number_of_games
+    assert math.isclose(every[DEALS]["value"], deals / number_of_games)
+
+
+def test_provenance_seed_hashes_seals(document, finished_league):
+    shown = {row["what"]: row["value"] for row in table(document, "provenance")}
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
+        assert ledger.fingerprint() in shown["ledger"]
+        assert shown["scenarios"] == ledger.meta()["source"]
+        rounds = ledger.next_round
+    assert shown["seed"] == "3"
+    assert shown["seals"].startswith(f"all {rounds + 1} hold")
+    assert shown["weights"].split()[0] == shown["weights"].split()[2]
+    assert "evaluation.json" in shown and shown["python"].startswith(sys.version.split()[0])
+    settings = next(block["content"] for block in document["provenance"]["blocks"] if "text" in block)
+    assert "rounds: 4" in settings and str(finished_league) not in settings
+
+
+def test_provenance_start_of_run(document, finished_league):
+    shown = {row["what"]: row["value"] for row in table(document, "provenance", -1)}
+    with Ledger(finished_league / "ledger.sqlite") as ledger:
+        cached = json.loads(ledger.notes()["origin"])
+    assert shown["date"] == cached["started"] and shown["date"].endswith(" UTC")
+    assert shown["command line"] == cached["command"] == command_line(sys.argv)
+    assert shown["package version"] == __version__ and int(shown["cores"]) >= 1
+    assert shown.get("git commit", "None").split(",")[0] == str(cached["commit"])
+
+
+def test_command_line_omits_the_program_folder():
+    words = ["--config", "league.yaml", "--set", "league.rounds=2 3"]
+    shown = "--config league.yaml --set 'league.rounds=2 3'"
+    assert command_line(["/home/somebody/bin/dond", "league", *words]) == f"dond league {shown}"
+    assert command_line(["/home/somebody/dond/__main__.py", "league", *words]) == f"python -m league league {shown}"
+    assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {shown}"
+
+
+def changed_copy(finished_league, folder: Path, statement: str) -> Path:
+    """A copy of the run, without its other files, whose ledger was changed by ``statement``."""
+    folder.mkdir(parents=True)
+    shutil.copy(finished_league / "ledger.sqlite", folder)
+    with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute(statement)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "damaged"),
+    [
+        ("DELETE FROM notes WHERE key = 'origin'", ""),
+        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'origin'", "start"),
+        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'", "versions"),
+    ],
+)
+def test_missing_or_damaged_notes(finished_league, tmp_path, change, damaged):
+    folder = changed_copy(finished_league, tmp_path / "0001", change)
+    blocks = json.loads(FORMATS["json"](collect(folder)))["sections"]["provenance"]["blocks"]
+    facts = [{row["what"]: row["value"] for row in block["rows"]} for block in blocks if "table" in block]
+    assert len(facts) == (3 if damaged else 2) and facts[0]["seals"].startswith("all")
+    values = {name: value for block in facts for name, value in block.items()}
+    assert {name for name, value in values.items() if "note of" in str(value)} == ({damaged} if damaged else set())
+
+
+def test_changed_rows_and_missing_weights(finished_league, tmp_path):
+    folder = changed_copy(
+        finished_league,
+        tmp_path / "0001",
+        "UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL",
+    )
+    with pytest.warns(Notice):
+        document = json.loads(FORMATS["json"](collect(folder)))["sections"]
+    shown = {row["what"]: row["value"] for row in table(document, "provenance")}
+    assert "BROKEN" in shown["seals"] and "round 3" in shown["seals"] and "--resume" in shown["seals"]
+    assert shown["weights"].startswith("0 of")
+    for game in (block for block in document["games"]["blocks"] if "game" in block):
+        assert not any(name.startswith("main") for name in game["record"]["occupants"])
+
+
+def test_unreadable_rows_name_their_round(finished_league, tmp_path, capsys):
+    folder = changed_copy(finished_league, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
+    with pytest.warns(Notice):
+        assert main(["report", "--run", str(folder)]) == 1
+    error = capsys.readouterr().err
+    assert "BROKEN" in error and "round 2" in error
+
+
+class Checked(HTMLParser):
+    """Every element closed in its order; requested addresses, and the cells of every row of a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.requested, self.tags, self.ids, self.rows, self.cell = [], [], set(), [], [], None
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        for name, value in attributes:
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
+                self.requested.append((tag, name, value))
+            if name == "id":
+                self.ids.append(value)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.cell = []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, (tag, self.getpos())
+        if tag in ("td", "th"):
+            self.rows[-1].append(tuple(self.cell))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None and data.strip():
+            self.cell.append(data.strip())
+
+
+@pytest.fixture(scope="module")
+def checked(html):
+    parser = Checked()
+    parser.feed(html)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+def test_page_is_self_contained(checked, html):
+    links = [value for _, _, value in checked.requested if not value.startswith("data:image/svg+xml;base64,")]
+    assert all(value.startswith("#") and value[1:] in checked.ids for value in links)
+    assert len(links) >= 10 and len(set(checked.ids)) == len(checked.ids)
+    assert not checked.tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+    style = html[html.index("<style>") : html.index("</style>")]
+    assert "url(" not in style and "@import" not in style and "prefers-color-scheme: dark" in style
+    assert "default-src 'none'" in html
+    assert "http:" not in html and "https:" not in html
+
+
+def test_hostile_names_are_escaped(checked, html, report):
+    for name in HOSTILE:
+        assert (name,) in {cell for row in checked.rows for cell in row}
+    assert "<img" not in html and "<script" not in html
+    text = report_markdown(_tables_of(report))
+    assert "<img" not in text and "<script" not in text and "&lt;img" in text
+
+
+def _tables_of(report):
+    """The report with the sections that hold tables only, which can be written as Markdown."""
+    sections = (s for s in report.sections if all(isinstance(block, Table) for block in s.blocks))
+    return report._replace(sections=tuple(sections))
+
+
+def rows_of(report):
+    for section in report.sections:
+        for block in section.blocks:
+            if isinstance(block, Table) and block.kind != "heat":
+                yield from block.rows
+
+
+def test_html_and_markdown_contain_every_figure(report, checked):
+    page = {tuple(part for cell in row for part in cell[:2]) for row in checked.rows}
+    report = _tables_of(report)
+    lines = [line for line in report_markdown(report).splitlines() if line.startswith("|")]
+    bare = [line.replace("\\", "") for line in lines]
+    number = 0
+    for row in rows_of(report):
+        parts = [part for cell in row.cells for part in cell_parts(cell)[:2] if part]
+        assert any(_within([row.label, *parts], found) for found in page), row
+        figures = [format_cell(cell, n=False).rstrip(")") for cell in row.cells if isinstance(cell, Figure)]
+        if not set("<>&") & set(row.label):
+            assert any(f"| {row.label} |" in line and all(f in line for f in figures) for line in bare), row
+        number += len(figures)
+    assert number > 100
+
+
+def _within(wanted, found):
+    """Whether texts occur in this order among others."""
+    place = iter(found)
+    return all(any(each.strip() == text for text in place) for each in wanted)
+
+
+def test_page_opens_with_curves_ladder_and_held_out_result(html, report):
+    keys = [section.key for section in report.sections]
+    assert keys[:3] == ["learning", "ladder", "evaluation"] and len(keys) > 6
+    folded = re.findall(r'<details class="section"><summary><h2 id="([\w-]+)-title">', html.replace("\n", ""))
+    assert folded == keys[3:]
+    ladder = html[html.index('<section id="ladder"') :]
+    heads = re.findall(r'<th scope="col">([^<]+)</th>', ladder[: ladder.index("</thead>")])
+    assert heads[:2] == ["member", "points of ten"] and set(heads[2:]) <= {*SHORT_COLUMNS, "n"}
+    assert re.search(r"Cost: [\d,]+ decisions of main, .* minutes", report.abstract[-1])
+
+
+def test_share_that_may_be_anything_is_said_to_be_unknown():
+    unknown = Figure(Estimate(0.4, 20, 0.0, 1.0), "share")
+    assert cell_parts(unknown).interval == "too few games to tell"
+    assert cell_parts(unknown._replace(estimate=Estimate(0.4, 20, 0.1, 1.0))).interval == "10.0% to 100.0%"
+
+
+def test_html_is_deterministic(finished_league, html):
+    assert FORMATS["html"](printable(collect(finished_league))) == html
+
+
+def test_large_heat_map_is_cut():
+    cell = Figure(Estimate(6.54321, 12345, 6.1, 6.9))
+    names = tuple(f"member number {place} with a rather long name" for place in range(80))
+    rows = tuple(TableRow(name, (cell,) * 80) for name in names)
+    big = Report("t", "t", 0.95, (Section("crossplay", "Cross-play", (), (Table("c", names, rows, kind="heat"),)),))
+    page = FORMATS["html"](big)
+    assert len(page.encode()) < 3 * 2**20
+    assert "The best 60 of 80" in page
+
+
+def test_control_characters_are_replaced_in_every_format():
+    name = "\x1b[31mred\x07\u202e|*`<u>\x00"
+    rows = (TableRow(name, (name, number_cell(1.0))),)
+    shown = printable(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
+    for write in (*FORMATS.values(), report_markdown):
+        text = write(shown)
+        assert not [c for c in text if not c.isprintable() and c not in "\n"]
+    assert "<u>" not in FORMATS["html"](shown) and "<u>" not in report_markdown(shown)
+    assert "\\|\\*\\`&lt;u\\>" in report_markdown(shown)
+
+
+def test_format_cell():
+    assert format_cell(Figure(Estimate(7.314, 6272, 7.15, 7.47))) == "7.31 (7.15..7.47; n 6,272)"
+    assert format_cell(number_cell(0.5, "share", 3)) == "50.0% (n 3)"
+    assert format_cell(Figure(Estimate(math.nan, 0, 0.2, 0.4))) == "0.20..0.40"
+    assert format_cell(number_cell(math.nan)) == format_cell(None) == "-"
+    assert format_cell(number_cell(12345, "count")) == "12,345"
+    assert format_cell(Figure(Estimate(-0.001, 0, -0.2, 0.0))) == "0.00 (-0.20..0.00)"
+
+
+def test_running_league_is_read_from_a_snapshot(finished_league, tmp_path):
+    folder = tmp_path / "0001"
+    as_after(finished_league, 2, folder)
+    shutil.copytree(finished_league / "blobs", folder / "blobs")
+    with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
+        shown = collect(folder)
+        with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.snapshot():
+            assert ledger.next_round == 2 and "not yet" not in ledger.notes()
+            writer.execute("COMMIT")
+            assert "not yet" not in ledger.notes()
+    assert shown.summary.startswith("So far 2 of 4 rounds")
+    sections = {section.key: section for section in shown.sections}
+    for key in ("meta-game", "evaluation"):
+        assert f"--resume {folder}" in sections[key].notes[0] and "not over" in sections[key].notes[0]
+    assert sections["evaluation"].blocks[0].rows[0].label == "humans"
+    assert isinstance(sections["learning"].blocks[0], Curves)
+    assert any(isinstance(block, Dialogue) for block in sections["games"].blocks)
+    stages = sections["curriculum"].blocks[0].rows
+    assert [row.cells[1] for row in stages] == ["1 to 2", "not yet"]
+    for write in FORMATS.values():
+        assert write(shown)
+
+
+def test_missing_run_files_name_the_command(finished_league, tmp_path):
+    folder = tmp_path / "0001"
+    shutil.copytree(finished_league, folder)
+    for name in ("meta_game.json", "evaluation.json"):
+        (folder / name).unlink()
+    (folder / "ratings.csv").write_text("member,points\nmain,1\n")
+    sections = {section.key: section for section in collect(folder).sections}
+    assert "damaged" in sections["meta-game"].notes[0]
+    assert f"--resume {folder}" in sections["meta-game"].notes[1]
+    command = f"dond evaluate --run {folder} --json {folder / 'evaluation.json'}"
+    assert sections["evaluation"].notes[0].endswith(command)
+    (folder / "evaluation.json").write_text('{"members": {"main": {}}}')
+    assert "is damaged" in {s.key: s for s in collect(folder).sections}["evaluation"].notes[0]
+
+
+def test_unreadable_runs_fail_as_in_the_evaluation(finished_league, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    damaged = tmp_path / "0001"
+    damaged.mkdir()
+    content = bytearray((finished_league / "ledger.sqlite").read_bytes())
+    content[4096 * 3 : 4096 * 12] = bytes(4096 * 9)
+    (damaged / "ledger.sqlite").write_bytes(content)
+    for folder, words, code in (
+        (tmp_path / "empty", "was stopped before it began", 2),
+        (ROOT / "docs", "docs", 2),
+        (tmp_path / "nowhere", "nowhere", 2),
+        (damaged, "the ledger is damaged", 1),
+    ):
+        assert main(["report", "--run", str(folder)]) == code
+        error = capsys.readouterr().err.strip()
+        assert words in error
+        with pytest.raises((RunError, LedgerError, NothingToEvaluate)) as shown:
+            evaluate_run(find_run(folder))
+        assert error == str(shown.value)
+    assert main(["report", "--run", str(finished_league), "--out", str(tmp_path / "nowhere" / "report.html")]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_report_command_writes_the_file(finished_league, tmp_path, capsys):
+    done = in_process("report", "--run", finished_league.parent, "--out", "r.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(done.stdout.split())
+    assert shown.startswith("In short: ") and "written: r.html next: " in shown and " web --run " in shown
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+    assert main(["report", "--run", str(finished_league), "--format", "json", "--out", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "League runs/0001"
+    shutil.copytree(finished_league, tmp_path / "0002")
+    assert main(["report", "--run", str(tmp_path), "--format", "json"]) == 0
+    assert (tmp_path / "0002" / "report.json").is_file()
+
+
+@pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is shown once
+def test_model_calls_tokens_and_fallbacks(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def answer(heard, number):
+        if number % 4 == 3:
+            return Page(400)
+        return completion("Let us talk." if number % 4 == 1 else '{"act_type": 0, "oA": [1, 0, 0], "confidence": 0.5}')
+
+    service = Service(answer)
+    cache = tmp_path / "answers.sqlite"
+    model = {"kind": "llm", "name": "model", "provider": "openai", "base_url": service.url, "model": "m"}
+    model |= {"cache": str(cache), "cache_mode": "record", "in_flight": 1}
+    settings = {
+        "env": {"scenarios": "lewis", "max_turns": 4},
+        "league": {"rounds": 1, "block_size": 12, "evaluate": False},
+        "members": ["heuristic", model],
+        "logging": {"output_dir": "runs"},
+    }
+    (tmp_path / "league.yaml").write_text(json.dumps(settings))
+    try:
+        done = run_league("--config", "league.yaml", cwd=tmp_path)
+    finally:
+        service.close()
+    assert done.returncode == 0, done.stderr
+    document = json.loads(FORMATS["json"](collect(tmp_path / "runs")))["sections"]
+    (decisions,) = table(document, "models")
+    calls = {row["class"]: row for row in table(document, "models", 1)}
+    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
+        fallen = sum(
+            int(leg.facts["fallbacks"][:, seat].sum())
+            for leg in ledger.legs(0, failed=True) for seat in (0, 1) if leg.seats[seat] == "model"
+        )  # fmt: skip
+    assert decisions["fallbacks"]["value"] == fallen > 0
+    share = decisions["share of fallbacks"]
+    assert share["n"] == decisions["decisions"]["value"]
+    with closing(sqlite3.connect(cache)) as cached:
+        (known, tokens) = cached.execute("SELECT count(*), sum(prompt_tokens) FROM replies").fetchone()
+        (refused,) = cached.execute("SELECT count(*) FROM replies WHERE failure = 'refused'").fetchone()
+    assert (calls["all"]["calls"]["value"], calls["all"]["prompt tokens"]["value"]) == (known, tokens)
+    assert calls["no reply: refused"]["calls"]["value"] == refused > 0
+    assert decisions["answered"]["value"] + fallen == decisions["decisions"]["value"]
+    assert not [block for block in document["games"]["blocks"] if "game" in block]  # the cache of one model is missing
+
+
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
+    from axe_playwright_python.sync_playwright import Axe
+
+    (tmp_path / "report.html").write_text(html)
+    with browsing() as browser:
+        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
+            context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
+            page, requested = context.new_page(), []
+            page.on("request", lambda request, requested=requested: requested.append(request.url))
+            page.goto((tmp_path / "report.html").as_uri())
+            assert requested == [(tmp_path / "report.html").as_uri()]
+            assert page.evaluate("window.pwned") is None
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+            found = Axe().run(page).response["violations"]
+            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+            context.close()
+
+
+def test_n_in_the_caption_or_in_tooltips():
+    exact, share = Figure(Estimate(6.54321, 640, 6.1, 6.9)), number_cell(0.5, "share", 12)
+    table = Table("c", ("points of ten", "deals"), (TableRow("a", (exact, share)),))
+    page = report_html(Report("t", "t", 0.95, (Section("s", "S", (), (table,)),)))
+    body = page[page.index("<tbody>") : page.index("</tbody>")]
+    assert 'title="n 640"' in body and "n = 12 to 640" in page
+    same = table._replace(rows=(TableRow("a", (exact, exact)), TableRow("b", (exact, exact))))
+    page = report_html(Report("t", "t", 0.95, (Section("s", "S", (), (same,)),)))
+    assert page[page.index("<main>") :].count("640") == 1
+
+
+def test_section_markdown_levels_and_signed_differences():
+    table = Table("Caption", ("difference",), (TableRow("a|b", (Figure(Estimate(0.5, 9, -0.1, 1.1), "difference"),)),))
+    section = Section("key", "Title", ("A *note*.",), (table,))
+    lines = section_markdown(section, level=3).splitlines()
+    assert lines[0] == "### Title" and "#### Caption" in lines and lines[-1] == "| a\\|b | +0.50 (-0.10..+1.10) |"
+    assert section_markdown(section, title=False).splitlines()[0] == "A \\*note\\*."

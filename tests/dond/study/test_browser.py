@@ -1,0 +1,127 @@
+"""The pages of a study in a real browser: keyboard, no scripts, all sizes, accessibility."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.dond.study.test_whole_study import server as server  # a fixture
+from tests.dond.web.browser import NARROW, WIDE, browsing, found_by_axe, missing
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
+PICTURES = os.environ.get("DOND_STUDY_PICTURES")  # a folder, for whoever wants to look at the pages
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsing() as one:
+        yield one
+
+
+def looked_at(page, name, size, scheme):
+    """Nothing that axe finds, nothing that sticks out sideways."""
+    assert found_by_axe(page) == [], name
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"study_{name}_{size['width']}_{scheme}.png", full_page=True)
+
+
+def entered(page, address, look=lambda name: None):
+    """Up to the button that begins the first game."""
+    page.goto(address)
+    look("consent")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Take part").click()
+    look("instructions")
+    page.get_by_role("button", name="Continue").click()
+    look("check")
+    for place, right in enumerate((3, 1, 2)):
+        page.locator(f"input[name=q{place}][value='{right}']").check()
+    page.get_by_role("button", name="Answer").click()
+    look("ready")
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark"), (WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
+def test_axe_on_all_pages(server, browser, size, scheme):
+    contexts = [browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") for _ in range(5)]
+    seen = set()
+    for context in contexts:  # five places of a block: every condition, and two who meet
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+
+        def look(name, page=page):
+            if name not in seen:
+                looked_at(page, name, size, scheme)
+                seen.add(name)
+
+        entered(page, server.address, look)
+        page.get_by_role("button", name="Begin").click()
+        if page.get_by_text("Waiting for another person").count():
+            look("waiting")
+            continue
+        if page.locator("h1", has_text="is thinking").count():
+            look("theirs")
+            continue
+        look("game")
+        page.get_by_role("button", name="Walk away").click()
+        look("sure")
+        page.get_by_role("link", name="No").click()
+        page.get_by_role("button", name="Walk away").click()
+        page.get_by_role("button", name="Yes").click()
+        look("result")
+        page.get_by_role("button", name="Stop taking part").click()
+        look("leave")
+        page.get_by_role("link", name="No, go on").click()
+        page.get_by_role("button", name="Continue").click()
+        for _ in range(4):
+            page.get_by_role("button", name="Walk away").click()
+            page.get_by_role("button", name="Yes").click()
+            page.get_by_role("button", name="Continue").click()
+        look("questions")
+        for name in ("fair", "again", "partner"):
+            page.locator(f"input[name={name}]").first.check()
+        page.get_by_role("button", name="Finish").click()
+        look("done")
+    assert {"game", "sure", "result", "waiting", "questions", "done", "leave"} <= seen
+    for context in contexts:
+        context.close()
+
+
+def test_game_by_keyboard(server, browser):
+    context = browser.new_context(viewport=WIDE)
+    page = context.new_page()
+    entered(page, server.address)
+    page.locator(":focus", has_text="Begin").wait_for()  # a predicate in the page would be refused by its own policy
+    page.keyboard.press("Enter")
+    page.locator(".token").first.wait_for()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.name") == "keep":
+            break
+    before = page.evaluate("document.activeElement.checked")
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.checked") != before
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.value") == "PROPOSE":
+            break
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.locator(".lines .me").count() == 1
+    context.close()
+
+
+def test_worth_of_split_with_and_without_scripts(server, browser):
+    for scripts in (True, False):
+        context = browser.new_context(viewport=WIDE, java_script_enabled=scripts)
+        page = context.new_page()
+        entered(page, server.address)
+        page.get_by_role("button", name="Begin").click()
+        for box in page.locator("input[name=keep]").all():
+            box.set_checked(False, force=True)
+        assert (page.locator(".side.me strong").inner_text() == "0 of 10 points") is scripts
+        page.get_by_role("button", name="Propose").click()
+        page.get_by_role("button", name="Yes").click()
+        assert "0 points" in page.locator(".lines .me").first.inner_text()
+        context.close()

@@ -1,0 +1,133 @@
+"""What is shown while somebody waits: it fits the terminal, and rounds are counted as people count them."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dond.terminal.league import LiveWatcher, PlainWatcher, in_words, opening, status, status_parts
+from dond.terminal.tables import parts
+from dond.terminal.training import TrainWatcher, with_bar
+from dond.terminal.training import status as training_status
+from league.rounds.watching import LeagueProgress
+from league.settings.read import load_config
+from league.settings.sections import Schedule
+from league.settings.training import TrainConfig
+from league.training.training import Training, begin
+
+
+def console(width: int, *, terminal: bool = True) -> Console:
+    return Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
+
+
+def at(rounds: int, matches: int = 0) -> LeagueProgress:
+    return LeagueProgress(
+        0, Schedule(6, closing=True), 0.0, rounds, matches, 20, 136_512, 21.2, "short games", 1_234_567, 93_504
+    )
+
+
+@pytest.mark.parametrize(
+    ("progress", "where"),
+    [(at(0, 3), "round 1/6"), (at(1), "round 1/6"), (at(5, 1), "round 6/6"), (at(6), "round 6/6"),
+     (at(6, 2), "closing measurement"), (at(7), "closing measurement")],
+)  # fmt: skip
+def test_six_rounds_are_counted_from_one_to_six_and_the_closing_measurement_is_named_apart(progress, where):
+    assert status(progress).startswith(f"{where} (short games) · ")
+
+
+def test_no_time_is_foretold_before_a_round_is_over():
+    assert " · ? left · " in status(at(0, 1)) and " · 2 min left · " in status(at(1))
+
+
+def test_the_progress_line_tells_games_of_matches_from_those_of_practice():
+    assert re.findall(r"[\d,]+", status(at(3)))[-2:] == ["43,008", "93,504"]
+
+
+def test_round_time_left_and_pace_come_first_in_the_leagues_progress_line():
+    assert [part.split()[0] for part in status(at(3)).split(" · ")[:3]] == ["round", "28", "6,439"]
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Training:
+    (tmp_path / "train.yaml").write_text("training: {hidden: [8], num_envs: 4, num_train_steps: 1000000, seed: 3}")
+    started = begin(load_config(tmp_path / "train.yaml", (), TrainConfig))
+    started.step()
+    started.learner.decisions = 46_050
+    started.score = started.score._replace(points=3.27, deals=0.834)
+    started.seconds, started.references = 1.5, replace_response(started)
+    return started
+
+
+def replace_response(training: Training):
+    return training.references._replace(response=7.74)
+
+
+def test_an_80_column_terminal_shows_decisions_time_left_and_score_in_one_line(training):
+    screen = console(80)
+    screen.print(with_bar(training_status(training), 0.05, 80))
+    (line,) = screen.file.getvalue().splitlines()
+    assert len(line) <= 80 and "46,050" in line and "s left" in line and "3.27" in line
+
+
+def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
+    screen = console(160)
+    screen.print(with_bar(training_status(training), 0.5, 160))
+    assert "━" in screen.file.getvalue() and screen.file.getvalue().count("\n") == 1
+
+
+def test_the_line_at_the_start_breaks_between_words(training):
+    for terminal, width, most in ((True, 80, 80), (False, 160, 100)):
+        screen = console(width, terminal=terminal)
+        TrainWatcher(screen).on_open(training, Path("runs/ppo_fast/0001"))
+        lines = screen.file.getvalue().splitlines()
+        words = " ".join(line.strip() for line in lines).split()
+        assert {"46,050", "ppo", "none"} <= set(words)
+        assert max(map(len, lines)) <= most
+        assert lines[-1].endswith(" runs/ppo_fast/0001")
+
+
+def test_one_round_is_no_rounds(tmp_path):
+    (tmp_path / "league.yaml").write_text(
+        "league: {rounds: 1, block_size: 8}\nmembers: [heuristic]\nlearners: [{name: main, decisions: 10}]\n"
+    )
+    config = load_config(tmp_path / "league.yaml")
+    told = opening(config, config.env.open_source(), at(0))
+    assert "1 round, then a closing measurement" in told and "1 rounds" not in told
+    assert "1 member and 1 learner," in told
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("39.2% regret: scores unknown of unknown", "39.2% regret: they have not met, so everything is left to gain"),
+        ("2.0% regret: scores 3.10 of unknown", "2.0% regret: scores 3.10; what others score is not known"),
+        ("2.0% regret: scores 3.10 of 7.00", "2.0% regret: scores 3.10 where 7.00 can be had"),
+        ("its 1 rounds are over", "its 1 round is over"),
+    ],
+)
+def test_a_reason_from_the_ledger_is_said_in_words(kept, said):
+    assert in_words(kept) == said
+
+
+def test_a_plain_progress_line_breaks_between_its_parts():
+    screen = console(160, terminal=False)
+    parts(screen, *status_parts(at(3)), "first: main 7.32")
+    first, second = screen.file.getvalue().splitlines()
+    assert first.startswith("round 3/6 ") and max(len(first), len(second)) <= 100
+    assert second.strip().endswith("first: main 7.32") and not second.strip().startswith("·")
+
+
+def test_steps_of_the_closing_analysis_are_shown_in_place():
+    screen = console(100)
+    with LiveWatcher(screen) as watcher:
+        watcher.on_analysis("held-out evaluation")
+        watcher.on_step("the reference for heuristic")
+    plain = console(160, terminal=False)
+    PlainWatcher(plain).on_analysis("held-out evaluation")
+    PlainWatcher(plain).on_step("the reference for heuristic")
+    assert "closing · held-out evaluation · the reference for heuristic" in screen.file.getvalue()
+    assert plain.file.getvalue().split() == ["held-out", "evaluation"]

@@ -1,0 +1,102 @@
+"""Tables on narrow terminals: intervals go first, then columns stand in further tables, and no figure is cut."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+from rich.console import Console
+
+from dond.terminal.tables import on_screen, print_section
+from dond_marl.statistics import Estimate
+from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
+
+NAMES = ("[red]tough", "a_member_of_a_name_longer_than_any_line")
+TABLE = Table(
+    "Ratings",
+    ("take", "as seat_0", "as seat_1", "the reference is"),
+    (
+        TableRow(
+            NAMES[0],
+            (Figure(Estimate(1.25, 9, 1.15, 1.35)), number_cell(2.5), number_cell(3.75), "the exact best response"),
+        ),
+        TableRow(NAMES[1], (Figure(Estimate(-1.25, 9, -1.35, -1.15)), number_cell(-2.5), number_cell(-3.75), "linear")),
+    ),
+)
+
+
+def shown(table: Table, width: int) -> str:
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    print_section(console, Section("key", "Title", ("A note.",), (table,)))
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"), [(200, [4]), (68, [4]), (67, [3, 1]), (57, [3, 1]), (56, [2, 2]), (5, [1, 1, 1, 1])]
+)
+def test_as_many_columns_are_shown_side_by_side_as_fit_whole(width, columns):
+    tables = list(on_screen(TABLE, width))
+    assert [len(table.columns) - 1 for table in tables] == columns
+    assert all(table.row_count == 2 for table in tables)
+
+
+@pytest.mark.parametrize("width", [200, 71, 58, 45, 42, 30])
+def test_no_figure_is_cut_or_lost_whatever_the_width(width):
+    text = shown(TABLE, width)
+    assert max(map(len, text.splitlines())) <= width
+    for figure in ("1.25 ±0.10", "-1.25 ±0.10", "-2.50", "-3.75", "3.75", NAMES[0], "linear", "A note."):
+        assert figure in text
+    assert "…" not in text
+    label = next(on_screen(TABLE, width)).columns[0].width
+    pieces = [NAMES[1][start : start + label] for start in range(0, len(NAMES[1]), label)]
+    assert all(piece in text for piece in pieces), "a label goes on in the next line"
+
+
+def test_intervals_go_from_the_last_column_on_and_the_first_keeps_its_own():
+    cells = tuple(Figure(Estimate(value, 9, value - 0.1, value + 0.1)) for value in (1.0, 2.0, 3.0))
+    table = Table("", ("first", "second", "third"), (TableRow("somebody", cells),))
+    assert "1.00 ±0.10  2.00 ±0.10  3.00 ±0.10" in shown(table, 44)
+    assert "1.00 ±0.10  2.00 ±0.10   3.00" in shown(table, 43)
+    assert "1.00 ±0.10    2.00   3.00" in shown(table, 36)
+
+
+def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column():
+    skewed, even = Figure(Estimate(0.0, 9, 0.0, 0.5), "share"), Figure(Estimate(0.5, 9, 0.4, 0.6), "share")
+    bounds, unknown = Figure(Estimate(math.nan, 0, 0.2, 0.4)), Figure(Estimate(math.nan, 0, math.nan, math.nan))
+    rows = (
+        TableRow("a", (skewed, even, bounds)),
+        TableRow("b", (even, even, unknown)),
+        TableRow("c", (None, None, None)),
+    )
+    text = shown(Table("", ("skewed", "even", "bounds"), rows), 100)
+    assert "0.0% (0.0%..50.0%)" in text and "50.0% (40.0%..60.0%)" in text and "50.0% ±10.0%" in text
+    assert "0.20..0.40" in text and "0.20..0.40" in shown(Table("", ("skewed", "even", "bounds"), rows), 20)
+    assert text.splitlines()[-3].split() == ["c", "-", "-", "-"]
+
+
+def test_a_number_of_games_that_all_figures_share_is_told_once():
+    assert "Ratings (n = 1,234)" in shown(
+        Table(
+            "Ratings",
+            ("take",),
+            (TableRow("a", (number_cell(1.0, n=1234),)), TableRow("b", (number_cell(2.0, n=1234),))),
+        ),
+        80,
+    )
+    assert "(n =" not in shown(Table("Ratings", ("take",), (TableRow("a", (number_cell(5, "count"),)),)), 80)
+
+
+def test_members_are_numbered_in_the_ladder_and_stand_above_columns_by_their_number():
+    rows = tuple(TableRow(name, (number_cell(1.0), number_cell(2.0))) for name in ("ann", "bob"))
+    heat = shown(Table("", ("ann", "bob"), rows, kind="heat"), 80)
+    assert [line.split() for line in heat.splitlines()[4:7]] == [
+        ["#", "member", "1", "2"],
+        ["1", "ann", "1.00", "2.00"],
+        ["2", "bob", "1.00", "2.00"],
+    ]
+
+
+def test_what_a_terminal_might_obey_is_shown():
+    text = shown(Table("\x1b[31mred", ("a",), (TableRow("\u202ename", ("\x07",)),)), 80)
+    assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]

@@ -1,0 +1,309 @@
+"""Access to the pages: the guard, allowed names, background work, starting and stopping the server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import sqlite3
+import threading
+import urllib.error
+import urllib.request
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
+
+import uvicorn  # noqa: E402
+
+from dond.web.background import MAX_TASKS, Busy, in_background  # noqa: E402
+from dond.web.guard import MAX_WRONG, Secret  # noqa: E402
+from dond.web.league_follower import Leagues  # noqa: E402
+from dond.web.occupants import MAX_CHECKPOINT, AllowedNames, Desk, OccupantMenu  # noqa: E402
+from dond.web.pages import application  # noqa: E402
+from dond.web.protocol import PatientProtocol  # noqa: E402
+from dond.web.server import is_loopback  # noqa: E402
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
+from dond_marl.occupants import OccupantNameError  # noqa: E402
+from dond_marl.records.record import record_of, to_line  # noqa: E402
+from tests.command import dond  # noqa: E402
+from tests.dond.web.browser import serving  # noqa: E402
+
+HERE = "http://127.0.0.1"
+
+
+def pages(folder: Path, secret: Secret | None = None, loopback: str | None = "127.0.0.1"):
+    """A client of the pages over a folder."""
+    desk = Desk(list, folder / "games.jsonl", folder, None, 0, AllowedNames())
+    app = application(desk, Leagues(folder, None), None, secret, loopback)
+    return testclient.TestClient(app, base_url=HERE, follow_redirects=False)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "somebody.example"}, 400),
+        ({"origin": "http://somebody.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://["}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),  # a link
+    ],
+)
+def test_foreign_requests_are_refused(tmp_path, headers, status):
+    assert pages(tmp_path).get("/", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize("path", ["/nonsense", "/replay/nonsense", "/static/nonsense.js"])
+def test_unknown_address_has_the_header_of_all_pages(tmp_path, path):
+    answer = pages(tmp_path).get(path)
+    assert answer.status_code == 404 and 'href="/replay"' in answer.text
+
+
+def test_unknown_file_opens_no_other(tmp_path):
+    state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2)))), Action(Act.DISAGREE))
+    (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n")
+    here = pages(tmp_path)
+    assert 'class="stepper"' in here.get("/replay").text
+    unknown = here.get("/replay?file=nofile&game=3").text
+    assert "nofile" in unknown and 'class="stepper"' not in unknown
+
+
+def test_slow_clients_are_closed_and_waiting_ones_are_not():
+    class Impatient(PatientProtocol):
+        patience = 0.3
+
+    async def app(scope, receive, send):
+        if scope["path"] == "/wait":
+            await asyncio.sleep(1)
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    server = uvicorn.Server(uvicorn.Config(app, http=Impatient, lifespan="off", log_level="error"))
+    listening = socket.create_server(("127.0.0.1", 0))
+    running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    running.start()
+    try:
+        for request, answer in (
+            (b"GET / HTTP/1.1\r\nHost:", b""),
+            (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", b""),
+            (b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 204"),
+        ):
+            with socket.create_connection(listening.getsockname(), timeout=60) as client:
+                client.sendall(request)
+                assert _received(client)[: len(answer) or None] == answer
+    finally:
+        server.should_exit = True
+        running.join()
+
+
+def _received(client: socket.socket) -> bytes:
+    try:
+        return client.recv(1000)
+    except ConnectionResetError:
+        return b""
+
+
+def test_methods_and_headers(tmp_path):
+    here = pages(tmp_path)
+    assert here.put("/").status_code == 405
+    headers = here.get("/").headers
+    assert "default-src 'none'" in headers["content-security-policy"] and "unsafe-inline' 'unsafe" not in headers
+    assert headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff"
+    assert "cache-control" not in here.get("/static/style.css").headers
+    assert here.get("/static/../pages.py").status_code == here.get("/static/%2e%2e/pages.py").status_code == 404
+
+
+def test_forms_of_other_sites_act_on_nothing(tmp_path):
+    here = pages(tmp_path)
+    assert here.post("/deal", headers={"origin": "http://somebody.example"}).status_code == 403
+    deal = here.post("/deal", data={"partner": "pushover"}, headers={"origin": HERE})
+    assert deal.status_code == 303 and re.fullmatch(r"/game/[\w-]{22}", deal.headers["location"])
+
+
+def test_large_forms_are_ignored(tmp_path):
+    for data in ({"record": "x" * 100_000}, {f"field{number}": "1" for number in range(2000)}):
+        assert 'class="problem"' in pages(tmp_path).post("/replay/open", data=data).text
+
+
+def test_key_in_address_sets_a_cookie(tmp_path):
+    here = pages(tmp_path, Secret("correct horse", "The key", in_address=True))
+    assert here.get("/").status_code == here.get("/replay").status_code == 401
+    assert here.get("/static/style.css").status_code == 200
+    assert here.get("/?key=wrong").status_code == 403
+    entered = here.get("/replay?file=a&key=correct+horse")
+    assert (entered.status_code, entered.headers["location"]) == (303, "/replay?file=a")
+    cookie = entered.headers["set-cookie"].lower()
+    assert "httponly" in cookie and "samesite=lax" in cookie and "correct" not in cookie
+    assert here.get("/").status_code == 200
+    assert here.get("/", headers={"origin": "http://somebody.example"}).status_code == 403
+    assert here.get("//evil.example/?key=correct+horse").headers.get("location", "/").startswith("/")
+
+
+def test_password_form_limits_wrong_attempts(tmp_path):
+    here = pages(tmp_path, Secret("correct horse", "Password"))
+    assert here.get("/?key=correct+horse").status_code == 401  # a password is not taken from an address
+    for _ in range(MAX_WRONG):
+        assert here.post("/enter", data={"password": "guess"}).status_code == 403
+    assert here.post("/enter", data={"password": "correct horse"}).status_code == 429
+
+
+def test_other_loopback_address_with_a_key(tmp_path):
+    with serving(tmp_path, "--key", "--host", "127.0.0.2", host="127.0.0.2") as at:
+        key = re.search(r"\?key=([\w-]{32})", (tmp_path / "server.log").read_text())[1]
+        assert urllib.request.build_opener(urllib.request.HTTPCookieProcessor).open(f"{at}/?key={key}").status == 200
+        for headers, status in (({}, "401"), ({"Host": "somebody.example"}, "400")):
+            with pytest.raises(urllib.error.HTTPError, match=status):
+                urllib.request.urlopen(urllib.request.Request(f"{at}/", headers=headers))
+    assert is_loopback("127.0.0.1") and is_loopback("localhost") and is_loopback("::1")
+    assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.7", "example.org")))
+
+
+def test_stop_closes_waiting_requests(tmp_path):
+    with serving(tmp_path) as at:
+        deal = urllib.request.Request(f"{at}/deal", data=b"partner=tough&seat=0")
+        with urllib.request.urlopen(deal) as answer:
+            address = answer.url
+        waiting = threading.Thread(target=_wait, args=(f"{address}/changed?version=999",), daemon=True)
+        waiting.start()
+    assert "stopped" in (tmp_path / "server.log").read_text()
+
+
+def _wait(address: str) -> None:
+    try:
+        urllib.request.urlopen(address).close()
+    except OSError:
+        return
+
+
+def test_command_errors(tmp_path, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        wrong = [("port", 70_000), ("pause", 99.0), ("record", tmp_path), ("port", port), ("run", tmp_path)]
+        for key, value in [*wrong, ("host", "203.0.113.1")]:
+            assert dond("web", "--no-browser", "--runs", tmp_path, "--port", 0, f"--{key}", value) == 2
+            line = capsys.readouterr().err
+            assert line.startswith(f"--{key} ") and line.count("\n") == 1
+
+
+def test_slow_ledgers_do_not_block_other_pages(tmp_path):
+    state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2))), Rules()), Action(Act.DISAGREE))
+    (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n" * 1000)
+    with ExitStack() as held, serving(tmp_path, "--record", "games.jsonl") as at:
+        for number in range(1, 4):  # ledgers that SQLite waits for, five seconds each
+            place = tmp_path / "runs" / "quick" / f"{number:04}"
+            place.mkdir(parents=True)
+            ledger = held.enter_context(closing(sqlite3.connect(place / "ledger.sqlite")))
+            ledger.execute("CREATE TABLE rounds (round)")
+            ledger.execute("BEGIN EXCLUSIVE")
+        slow = threading.Thread(target=_wait, args=(f"{at}/",), daemon=True)
+        slow.start()
+        assert urllib.request.urlopen(f"{at}/scores").status == 200
+        assert slow.is_alive()
+
+
+# Names that visitors may use
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder that may be read, with files in it that may not."""
+    inside = tmp_path / "runs"
+    inside.mkdir()
+    (tmp_path / "outside.json").write_text("{}")
+    (inside / "link.json").symlink_to(tmp_path / "outside.json")
+    (inside / "fine.json").write_text("{}")
+    (inside / "huge.json").write_text("{}")
+    with (inside / "huge.safetensors").open("wb") as file:
+        file.truncate(MAX_CHECKPOINT + 1)
+    os.mkfifo(inside / "pipe.json")
+    return tmp_path
+
+
+PLAIN = (
+    "heuristic", "boulware(exponent=2)", "best_response(to=heuristic)", "mixture(of=zoo)", "llm",
+    "expert(greedy=False)", "mixture(of=['heuristic', 'boulware(exponent=3)'], weights=[1, 2])",
+)  # fmt: skip
+CLOSED = (
+    "checkpoint(path='/dev/zero')", "checkpoint(path='runs/pipe.json')", "checkpoint(path='runs/huge.json')",
+    "checkpoint(path='outside.json')", "checkpoint(path='runs/../outside.json')", "checkpoint(path='runs/link.json')",
+    "expert(path='/etc/passwd')", "llm(base_url='http://192.0.2.1/v1')", "llm(provider=groq)", "llm(prompt_path=x)",
+    "best_response(to=checkpoint(path='/dev/zero'))", "mixture(of=['llm(provider=groq)'])",
+    "mixture(of=[{'kind': 'checkpoint', 'path': '/dev/zero'}])", "expert(fallback=\"checkpoint(path='/dev/zero')\")",
+    "checkpoint(path='a\\0b')", "mixture(of=[b'x'])", f"boulware(exponent={'9' * 400})",
+)  # fmt: skip
+
+
+def test_allowed_names(place, monkeypatch):
+    monkeypatch.chdir(place)
+    allowed = AllowedNames((Path("runs"),))
+    for spec in (*PLAIN, "checkpoint(path='runs/fine.json')"):
+        allowed.check(spec)
+    for spec in CLOSED:
+        with pytest.raises(OccupantNameError):
+            allowed.check(spec)
+    menu = OccupantMenu([], allowed)
+    for name in CLOSED[:3]:  # typed, and in a record
+        with pytest.raises(OccupantNameError):
+            menu.candidate("", name)
+        with pytest.raises(OccupantNameError):
+            menu.resolve(name)
+    assert menu.resolve("llm").name == "llm"
+    for name in ("llm", "mixture(of=[llm, tough])"):  # in a record from elsewhere
+        with pytest.raises(OccupantNameError, match="language model"):
+            menu.without_open_paths().resolve(name)
+
+
+def test_open_paths(place, monkeypatch):
+    monkeypatch.chdir(place)
+    allowed = AllowedNames((), anything=True)
+    for spec in ("checkpoint(path='outside.json')", "llm(base_url='http://192.0.2.1/v1')"):
+        allowed.check(spec)
+    with pytest.raises(OccupantNameError, match="no occupant is called"):
+        allowed.check("nobody")
+    menu = OccupantMenu([], allowed)
+    for name in CLOSED[:3]:  # a record from elsewhere opens no path
+        with pytest.raises(OccupantNameError):
+            menu.without_open_paths().resolve(name)
+    assert menu.allowed.anything
+
+
+# Background work
+
+
+def test_background_tasks_run_at_the_same_time():
+    together = threading.Barrier(MAX_TASKS + 1)
+
+    async def run_all() -> list[int]:
+        work = [asyncio.create_task(in_background(partial(together.wait, timeout=60))) for _ in range(MAX_TASKS)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await in_background(int)
+        together.wait(timeout=60)
+        return await asyncio.gather(*work)
+
+    assert len(asyncio.run(run_all())) == MAX_TASKS
+
+
+def test_failed_threads_free_their_place():
+    async def often() -> int:
+        for _ in range(2 * MAX_TASKS):
+            with pytest.raises(Busy):
+                await in_background(int)
+        threading.stack_size(0)
+        return await in_background(int)
+
+    threading.stack_size(2**47)  # more than a process can have
+    try:
+        assert asyncio.run(often()) == 0
+    finally:
+        threading.stack_size(0)

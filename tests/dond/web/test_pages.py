@@ -1,0 +1,310 @@
+"""The pages in a real browser: games by mouse, keyboard and sentences, replays, leagues, accessibility."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+
+from dond_marl.game import Rules, State, apply
+from dond_marl.records.record import from_json, record_of, replay, to_line
+from league.ledger.run_directory import LEDGER
+from tests.dond.web.browser import (
+    HOSTILE,
+    NARROW,
+    SCENARIO,
+    TALK,
+    WIDE,
+    as_after,
+    begin,
+    found_by_axe,
+    games_in,
+    missing,
+)
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+
+
+def test_game_by_mouse(look, folder):
+    before, page = len(games_in(folder)), look()
+    begin(page, "pushover")  # agrees to anything
+    assert page.get_by_role("button", name="Accept").is_disabled()  # nothing is on offer
+    keep = page.locator(".side.me").inner_text()
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert page.locator(".side.me").inner_text() != keep
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("heading", name="Deal! They accepted.").wait_for()
+    record = games_in(folder)[-1]
+    assert len(games_in(folder)) == before + 1 and page.locator(".plane .landed").count() == 1
+    for seat, side in ((0, "me"), (1, "they")):
+        assert page.locator(f".score.{side} b").inner_text() == str(record.outcome.scores[seat])
+    assert [line.split("\n")[0] for line in page.locator(".log li").all_inner_texts()] == ["You", "pushover"]
+    page.get_by_role("button", name="Swap sides").click()
+    page.locator(".token").first.wait_for()
+    theirs = [f"{value} point{'' if value == 1 else 's'} each" for value in record.scenario.utilities[1]]
+    assert page.locator(".rate b").all_inner_texts() == theirs  # the same items, worth what they were to the partner
+
+
+def test_game_by_keyboard_on_a_phone(look, folder):
+    page = look("/", NARROW)
+    begin(page, "pushover")
+    page.locator(".game:focus").wait_for()  # keys are heard at once
+    for key in ("Shift+Digit1", "Shift+Digit2", "Digit1"):
+        page.keyboard.press(key)
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it can be scrolled sideways"
+    page.keyboard.press("p")
+    page.locator("button:focus", has_text="Next game").wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing has been said yet").or_(page.locator(".log")).first.wait_for()
+    page.locator(".token").first.wait_for()
+    assert games_in(folder)[-1].outcome.deal
+
+
+def test_sentence_is_confirmed_or_dropped(look, folder):
+    page = look()
+    begin(page, "pushover")
+    line = page.get_by_label("Say it in your own words")
+    line_text = "I'd like the hat and both balls, you can have the rest"
+    line.fill(line_text)
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    assert line.input_value() == line_text  # what is being typed stays, whatever else changes
+    line.press("Enter")
+    page.get_by_text(re.compile("Read as Propose: you keep 1 hat, 2 balls")).wait_for()
+    page.locator(".side.they", has_text="3 books").wait_for()
+    page.keyboard.press("Escape")  # no: the table is as it was, and the line can be mended
+    page.locator(".side.they", has_text="1 hat").wait_for()
+    page.locator(".say [name=words]:focus").wait_for()
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="Yes, say that").wait_for()
+    assert page.locator(".log li").count() == 0
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Deal!").wait_for()
+    page.locator(".log .me", has_text="read as:").wait_for()
+    assert games_in(folder)[-1].words[0] == line_text
+
+
+def test_keys_after_sentences(look, folder):
+    page = look()
+    begin(page, "tough", "1")  # asks for everything it values
+    page.locator(".act.propose:enabled").wait_for()
+    page.locator(".game:focus").wait_for()
+    page.keyboard.press("t")
+    page.keyboard.type("gimme everything")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # at once, wherever the focus is by now
+    page.locator(".log li").nth(2).wait_for()
+    page.locator(".game:focus").wait_for()
+    page.keyboard.press("i")  # heard at once
+    page.locator(".log li").nth(4).wait_for()
+    line = page.get_by_label("Say it in your own words")
+    line.fill("no way")
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="Propose: you keep").wait_for()
+    page.keyboard.press("i")  # something else is done instead
+    page.locator(".log li").nth(6).wait_for()
+    page.locator(".confirm").wait_for(state="detached")
+    line.fill("qqq")
+    line.press("Enter")
+    page.get_by_role("alert").filter(has_text="“qqq” was not understood").wait_for()
+    line.press("Enter")
+    page.get_by_role("alert").filter(has_text="Try it like this").wait_for()
+    line.fill("bye")
+    line.press("Enter")
+    page.locator(".confirm button:focus", has_text="No").wait_for()
+    assert page.locator(".log li").count() == 7
+    page.get_by_role("button", name="Yes, really").click()
+    page.get_by_role("heading", name="No deal.").wait_for()
+    assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
+
+
+def test_reload_and_second_tab_keep_the_game(look, address):
+    page = look()
+    begin(page, "tough")
+    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
+    page.get_by_role("button", name="Propose").click()
+    page.locator(".log li").nth(1).wait_for()
+    page.reload()
+    tab = page.context.new_page()
+    tab.goto(address)
+    for each in (page, tab):
+        each.locator(".act.propose:enabled").wait_for()
+        assert each.url == page.url and each.locator(".log li").count() == 2
+
+
+def test_replay_steps(look, folder):
+    page = look("/replay?file=runs/games/told.jsonl")
+    page.get_by_text("Act 1 of 3").wait_for()
+    assert page.locator(".view").count() == 2
+    assert [text.split("\n")[1] for text in page.locator(".view.me .pool li").all_inner_texts()] == [
+        "4 points each", "1 point each", "2 points each",
+    ]  # fmt: skip
+    page.get_by_role("link", name="Next act").click()
+    page.get_by_text("Act 2 of 3").wait_for()
+    page.get_by_text(
+        re.compile(r"(propose to keep|insist on keeping) .+ \(\d+ points?\)")
+    ).first.wait_for()  # of what the expert might say
+    page.locator(".facts-list dd").first.wait_for()
+    assert "not known" not in page.locator(".facts-list dd").nth(1).inner_text()  # the heuristic's best response is
+    page.locator(".stepper").press("ArrowRight")
+    page.get_by_text("Act 3 of 3").wait_for()
+    page.locator(".stepper").press("End")
+    page.get_by_text("The end").wait_for()
+    page.locator(".plane").wait_for()
+    assert page.locator(".view.me dd").inner_text() == "1 book, 2 balls (8 points)"
+
+
+def test_replay_of_a_persons_game(look, folder, address):
+    state = State(SCENARIO, Rules())
+    for action in TALK:
+        state = apply(state, action)
+    own = folder / "runs" / "games" / "own.jsonl"
+    own.write_text("".join(f"{to_line(record_of(state, ('human', name), source='lewis'))}\n" for name in ("a", "b")))
+    page = look("/replay?file=runs/games/own.jsonl&game=1")
+    page.get_by_text("A person played here").wait_for()
+    assert "OccupantNameError" not in page.locator("#content").inner_text()
+    page.get_by_role("link", name="What would heuristic do here?").click()
+    page.locator(".mind .policy li").first.wait_for()
+    page = look("/replay?file=runs/games/own.jsonl&game=1")
+    page.locator(".stepper:focus").wait_for()
+    page.keyboard.press("ArrowRight")  # nothing was clicked
+    page.get_by_text("Act 2 of 3").wait_for()
+    link = page.get_by_role("link", name="Link to this game").get_attribute("href")
+    assert link == "/replay?file=runs%2Fgames%2Fown.jsonl&game=1"
+    kept = page.get_by_role("link", name="Download it").get_attribute("href")
+    with urllib.request.urlopen(address + kept) as answer:
+        assert from_json(answer.read().decode()).occupants == ("human", "a")
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(f"{address}/replay/game.json?file=server.log&game=1")
+
+
+def test_league_page_follows(look, folder):
+    page = look("/league")
+    page.get_by_text("2 of 4").wait_for()
+    shown = page.locator(".facts-row dd").nth(1).inner_text()
+    as_after(folder / "runs" / "league" / "0001", 3, folder / "growing" / "0001")
+    page.get_by_text("3 of 4").wait_for()
+    assert page.locator(".facts-row dd").nth(1).inner_text() != shown
+    as_after(folder / "runs" / "league" / "0001", 5, folder / "growing" / "0001")
+    page.get_by_text("The league is over.").wait_for()
+    assert (folder / "growing" / "0001" / LEDGER).is_file()
+
+
+def test_hostile_names_are_escaped(look, folder):
+    page = look("/league")
+    page.locator(".ladder .name").first.wait_for()
+    assert set(HOSTILE) <= set(page.locator(".ladder .name").all_inner_texts())
+    assert set(HOSTILE) <= set(page.locator(".heat .name").all_inner_texts())
+    assert page.locator("main img, main script").count() == 0
+    page = look("/replay?file=runs/games/told.jsonl")
+    page.get_by_label("Game", exact=True).select_option("1")
+    page.locator(".view .name", has_text=HOSTILE[0]).wait_for()
+    page.get_by_role("link", name="The end").click()
+    page.locator(".score", has_text=HOSTILE[1]).wait_for()
+    assert page.locator("main img, main script").count() == 0
+    page = look("/")
+    page.get_by_text("Another partner", exact=True).click()
+    page.get_by_label("All partners").select_option(label=HOSTILE[0])
+    page.get_by_role("button", name="Deal the items").click()
+    page.locator(".token").first.wait_for()
+    page.locator(".facts", has_text=HOSTILE[0]).wait_for()
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_arena_match(look):
+    page = look("/arena")
+    page.get_by_label("First occupant").fill("linear")
+    page.get_by_label("How many").select_option("100")
+    page.get_by_role("button", name="Play the match").click()
+    page.locator(".landing").wait_for()
+    assert "200 games" in page.locator("table caption").inner_text()
+    page.locator(".games .link").first.click()
+    page.get_by_text(re.compile("Act 1 of")).wait_for()
+    assert " points of ten" in page.locator(".match > .headline").inner_text()
+    page.get_by_label("First occupant").fill("linear(")
+    page.get_by_role("button", name="Play the match").click()
+    page.get_by_role("alert").filter(has_text="an occupant is written").wait_for()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark"), (WIDE, "dark"), (WIDE, "light"), (NARROW, "light")])
+def test_axe(look, size, scheme):
+    """Every page in one size and colors; a game at each of its moments."""
+    page = look("/", size, scheme)
+    assert found_by_axe(page) == [], "the choice of a partner"
+    begin(page, "heuristic", Hints="random")
+    page.locator(".hint", has_text="Psst").wait_for()
+    assert found_by_axe(page) == [], "the person's turn"
+    page.get_by_label("Say it in your own words").fill("bye")
+    page.get_by_role("button", name="Say", exact=True).click()
+    page.get_by_role("button", name="Yes, really").wait_for()
+    assert found_by_axe(page) == [], "a question about a sentence"
+    page.keyboard.press("Escape")
+    page.locator(".confirm").wait_for(state="detached")
+    page.get_by_role("button", name="Walk away").click()
+    page.get_by_role("button", name="Yes: walk away").click()
+    page.locator(".plane").wait_for()
+    page.get_by_text("In numbers").click()
+    page.locator(".judgement").first.wait_for()
+    assert found_by_axe(page) == [], "the result"
+    page = look("/scores", size, scheme)
+    page.locator(".score-cards").wait_for()
+    assert found_by_axe(page) == [], "the scores"
+    page = look("/", size, scheme, toured=False)
+    begin(page, "pushover")
+    page.locator(".tour").wait_for()
+    assert found_by_axe(page) == [], "the tour"
+    page = look("/league", size, scheme)
+    page.locator(".heat").wait_for()
+    page.get_by_role("button", name="Watch a game").click()
+    page.locator(".stepper .facts-list").wait_for()
+    assert found_by_axe(page) == [], "the league"
+    page = look("/replay?file=runs/games/told.jsonl", size, scheme)
+    page.locator(".facts-list").wait_for()
+    assert found_by_axe(page) == [], "the replay"
+    page.get_by_role("link", name="The end").click()
+    page.locator(".plane").wait_for()
+    assert found_by_axe(page) == [], "the replay's end"
+    page = look("/arena", size, scheme)
+    page.get_by_label("How many").select_option("100")
+    page.get_by_role("button", name="Play the match").click()
+    page.locator(".landing").wait_for()
+    assert found_by_axe(page) == [], "the arena"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seat", "size"), [("0", WIDE), ("1", NARROW)])
+def test_secret_claims(look, folder, seat, size):
+    page = look("/", size)
+    page.get_by_text("Rules and chance").click()
+    page.get_by_label("Acts in all").fill("4")
+    page.get_by_text("Rules and chance").click()
+    begin(page, "heuristic", seat=seat, What_binds="claims", Messages_with_acts="text")
+    page.locator(".protocol", has_text="secret claim").wait_for()
+    page.get_by_role("button", name="Suggest this split").click()
+    page.get_by_role("heading", name="Claim in secret").wait_for()
+    assert page.get_by_label("Said with your act").is_disabled()
+    assert not page.get_by_role("button", name="Insist").is_visible()
+    assert page.locator(".log li", has_text="(A secret claim.)").count() == int(seat)
+    assert page.locator(".log li", has_text="(Secret claim:").count() == 0
+    assert found_by_axe(page) == [], "a secret claim"
+    page.get_by_role("button", name="Claim this").click()
+    page.get_by_role("heading", name=re.compile("The claims (do not )?fit")).wait_for()
+    assert page.locator(".log li", has_text="(Secret claim:").count() == 2
+    assert page.locator(".log li", has_text="(A secret claim.)").count() == 0
+    page.get_by_text("nothing binds").wait_for()
+    record = games_in(folder)[-1]
+    assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).is_over
+    assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
+    page.get_by_role("link", name="Link to this game").click()
+    page.get_by_text(re.compile("^Act 1 of")).wait_for()
+    page.locator(".stepper").focus()
+    for _ in range(int(seat)):  # to the person's first act
+        page.keyboard.press("ArrowRight")
+    page.get_by_text("not known: nothing binds").wait_for()
+    page.get_by_role("link", name="The end").click()
+    page.locator(".talked li", has_text="(Secret claim:").nth(1).wait_for()

@@ -1,0 +1,308 @@
+"""The exact best response: against brute force on tiny games, and against its own play."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+
+from dond_marl.conformance import check_partner
+from dond_marl.envs.turn import only_action, turn_of
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
+from dond_marl.seats import Traits, decide
+from dond_marl.solvers.best_response import Moves, OutOfReach, Solver, best_response_value
+from dond_marl.solvers.contexts import contexts_in, prior_contexts, splits_of
+from dond_marl.solvers.replies import Replies
+from partners.best_response import BestResponse
+
+
+class Whimsical:
+    """A memoryless partner that says any legal act, but always the same where it sees the same."""
+
+    traits = Traits(deterministic=True, memoryless=True)
+
+    def __init__(self, mood: int) -> None:
+        self.mood = mood
+
+    def act(self, turns):
+        seen = np.column_stack(
+            [
+                turns.counts,
+                turns.my_utilities,
+                turns.last_partner_act,
+                turns.last_partner_offer_for_me,
+                turns.turns_remaining,
+            ]
+        ).astype(np.int64)
+        acts, claims = [], []
+        for row, mask, counts in zip(seen, turns.act_mask, turns.counts, strict=True):
+            rng = np.random.default_rng([self.mood, *row.tolist()])
+            weights = mask * np.array([4, 2, 2, 1, 1])
+            acts.append(rng.choice(5, p=weights / weights.sum()))
+            claims.append(rng.integers(0, counts + 1))
+        return decide(np.array(acts), np.array(claims))
+
+
+class Grudging:
+    """A partner that remembers: it agrees to whatever is worth more to it than its own first claim left the other."""
+
+    traits = Traits(deterministic=True)
+
+    def act(self, turns):
+        claims = turns.history.oA
+        own = claims[:, turns.seat] if turns.turns_taken > turns.seat else np.zeros_like(turns.counts)
+        wanted = (turns.my_utilities * own).sum(axis=1)
+        offered = (turns.my_utilities * turns.last_partner_offer_for_me).sum(axis=1)
+        agree = turns.act_mask[:, Act.AGREE] & (offered + own[:, 0] > wanted)
+        return decide(np.where(agree, Act.AGREE, Act.PROPOSE), (turns.counts - (turns.my_utilities < 2)).clip(0))
+
+
+POOL = (1, 2, 1)
+TINY = [
+    Scenario(POOL, ((2, 3, 2), (4, 1, 4))),
+    Scenario(POOL, ((2, 3, 2), (4, 3, 0))),
+    Scenario(POOL, ((2, 3, 2), (0, 1, 8))),
+    Scenario(POOL, ((2, 3, 2), (0, 5, 0))),
+    Scenario(POOL, ((2, 3, 2), (0, 5, 0))),  # twice: twice as likely
+    Scenario(POOL, ((6, 0, 4), (4, 1, 4))),
+    Scenario((2, 1, 1), ((1, 6, 2), (0, 1, 9))),
+    Scenario((2, 1, 1), ((1, 6, 2), (5, 0, 0))),
+]
+
+
+def by_brute_force(partner, table, seat, rules):
+    """Expectimax over what the seat has seen, with the readable rules and nothing clever: points of ten."""
+    answers: dict[tuple[Scenario, tuple[Action, ...]], Action] = {}
+
+    def answer(state):
+        key = state.scenario, state.history
+        if key not in answers:
+            answers[key] = only_action(partner.act(turn_of(state, prior="")))
+        return answers[key]
+
+    def value(states):
+        """The best total over games that look the same to the seat."""
+        over = [state for state in states if state.is_over]
+        if over:  # whether a game is over is plain to see, so either all are or none
+            assert len(over) == len(states)
+            return sum(state.outcome.scores[seat] * 10 / sum_of(state, seat) for state in states)
+        if len(states[0].history) % 2 != seat:
+            return after([apply(state, answer(state)) for state in states])
+        return max(after([apply(state, action) for state in states]) for action in legal_actions(states[0]))
+
+    def after(states):
+        states.sort(key=seen)
+        return sum(value(list(group)) for _, group in groupby(states, key=seen))
+
+    def seen(state):
+        return state.scenario.counts, state.scenario.utilities[seat], state.history
+
+    return after([State(scenario, rules) for scenario in table]) / len(table)
+
+
+def sum_of(state, seat):
+    return sum(n * value for n, value in zip(state.scenario.counts, state.scenario.utilities[seat], strict=True))
+
+
+@pytest.mark.parametrize("disagree", ["ends", "rejects"])
+@pytest.mark.parametrize("turns", [1, 2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 5))])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_value_equals_brute_force(seat, turns, disagree):
+    rules = Rules(turns, disagree)
+    for partner in (Whimsical(1), Whimsical(2), seat_occupant("heuristic"), seat_occupant("stubborn(late=2)")):
+        some = TINY if turns < 5 else TINY[:4]
+        table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in some]
+        expected = by_brute_force(partner, table, seat, rules)
+        found = best_response_value(partner, contexts_in(pack(table), seat), seat, rules, prior="")
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert expected > 0 or turns == 1 or isinstance(partner, Whimsical)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_partner_with_memory_is_exact_in_three_turns(seat, turns):
+    table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in TINY]
+    expected = by_brute_force(Grudging(), table, seat, Rules(turns))
+    assert best_response_value(Grudging(), contexts_in(pack(table), seat), seat, Rules(turns)) == pytest.approx(
+        expected
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("boulware(exponent=2)", "tough", "stubborn(late=5)")),
+        "pushover",
+    ],
+)
+def test_played_response_earns_its_computed_value(name):
+    """Over the whole legal space, which is its prior, there is no chance left: in both seats, to the last digit."""
+    partner, space = seat_occupant(name), lewis_space()
+    response = BestResponse(partner)
+    for seat in (0, 1):
+        pair = (response, partner) if seat == 0 else (partner, response)
+        games = rollout(pair, space, seed=0)
+        value = best_response_value(partner, contexts_in(space, seat), seat)
+        assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_no_catalogue_partner_beats_the_best_response():
+    """Against the default heuristic, in each seat, over the whole space."""
+    partner, space = seat_occupant("heuristic"), lewis_space()
+    for seat in (0, 1):
+        value = best_response_value(partner, contexts_in(space, seat), seat)
+        response = BestResponse(partner)
+        games = rollout((response, partner) if seat == 0 else (partner, response), space, seed=0)
+        assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
+        for name in ("boulware", "conceder", "linear", "nash_seeker", "ultimatum", "expert", "heuristic", "versatile"):
+            other = seat_occupant(name)
+            games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0)
+            assert games.scores[:, seat].mean() < value
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_solver_finds_the_best_of_all_acts(seat):
+    """In every state that any acts reach, though it plays out only those whose bounds reach the best value."""
+    table = TINY if seat == 0 else [Scenario(s.counts, s.utilities[::-1]) for s in TINY]
+    contexts, rules, compared = contexts_in(pack(table), seat), Rules(6), 0
+    for partner in (Whimsical(1), Whimsical(3), seat_occupant("heuristic")):
+        moves = Moves(contexts, Replies(partner, rules, contexts.theirs, ""))
+        solver, left = Solver(moves), rules.max_turns - seat
+        states = [moves.opening(context, seat).following for context in range(contexts.size)]
+        while left > 1:
+            states = [np.unique(numbers) for numbers in states]
+            for numbers in filter(len, states):
+                found, every = solver.solve(numbers, left), solver.act_values(numbers, left)
+                best, plays = every.max(axis=1), found.act < every.shape[1]
+                assert (found.values >= best - 1e-9).all()
+                rows = np.flatnonzero(plays)
+                assert found.values[rows] == pytest.approx(every[rows, found.act[rows]], abs=1e-9)
+                compared += len(rows)
+            states = [moves.steps(moves.unpack(numbers), left).following for numbers in states if len(numbers)]
+            left -= 2
+    assert compared > 50
+
+
+def test_revealed_values_do_not_lower_the_value():
+    partner, some = seat_occupant("boulware"), lewis_space().rows(slice(None, None, 10))
+    for seat in (0, 1):
+        contexts = contexts_in(some, seat)
+        hidden = best_response_value(partner, contexts, seat, Rules(4))
+        told = best_response_value(partner, contexts.certain(), seat, Rules(4))
+        assert hidden < told <= 10
+
+
+def test_every_split_of_lewis_has_the_whole_space_for_its_prior():
+    whole = contexts_in(lewis_space(), 0)
+    for split in ("train", "test", "paper_test", "all"):
+        contexts = prior_contexts(open_source("lewis", split=split), 0)
+        assert (contexts.types == whole.types).all() and (contexts.shares == whole.shares).all()
+    assert whole.size == 438 and whole.types.shape[1] == 26
+    with pytest.raises(ValueError):
+        prior_contexts(open_source("uniform"), 0)
+
+
+def test_contexts_weigh_scenarios_by_frequency():
+    contexts = contexts_in(pack(TINY), 0)
+    assert contexts.size == 3
+    assert sorted(contexts.shares.tolist()) == pytest.approx([1 / 8, 2 / 8, 5 / 8])
+    common = int(contexts.shares.argmax())
+    assert sorted(contexts.weights[common].tolist()) == pytest.approx([0.2, 0.2, 0.2, 0.4])
+    assert contexts.own.utilities[common].tolist() == [2, 3, 2]
+    certain = contexts.certain()
+    assert certain.size == 7 and certain.shares.sum() == pytest.approx(1)
+
+
+def test_splits_are_numbered_lexicographically():
+    splits = splits_of(np.array([[1, 2, 1], [1, 1, 1]], dtype=np.int8))
+    assert splits.number.tolist() == [12, 8]
+    assert splits.oA[0, 0].tolist() == [0, 0, 0] and splits.oA[0, 11].tolist() == [1, 2, 1]
+    left = splits.oA[0, splits.rest[0]]
+    assert (splits.oA[0] + left == [1, 2, 1]).all()
+
+
+def test_response_is_solved_per_partner():
+    """Against another than it expects it still plays legal, sensible games."""
+    response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
+    for other in ("random", "tough", "nice_tit_for_tat"):
+        for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
+            games = rollout(pair, space, Rules(4), seed=1)
+            assert games.turns.min() >= 1
+    mine = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1).scores[:, 0].mean()
+    assert mine > 4
+
+
+def test_revealed_values_are_seen_by_both():
+    """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
+    partner, rules, space = seat_occupant("heuristic"), Rules(2), lewis_space().rows(slice(None, None, 5))
+    pair = BestResponse(partner), partner
+    games = rollout(pair, space, rules, seed=0, reveal_partner_utilities=True)
+    told = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
+    assert games.scores[:, 0].mean() == pytest.approx(told, abs=1e-9)
+
+
+def test_response_conforms_to_the_partner_contract():
+    """For the scenarios that it is made for."""
+    variants = [(Rules(1), False), (Rules(2, "rejects"), True), (Rules(5, "rejects"), False), (Rules(10), False)]
+    check_partner(
+        seat_occupant("best_response(to=stubborn)"), max_count=4, games=12, sources=("lewis",), variants=variants
+    )
+
+
+def test_inexact_cases_are_refused():
+    with pytest.raises(OccupantNameError):
+        seat_occupant("best_response(to=micro)")  # it remembers, and gambles
+    with pytest.raises(OccupantNameError):
+        seat_occupant("best_response(to=hueristic)")
+    scenarios = open_source("uniform").draw(np.random.default_rng(0), 4)
+    with pytest.raises(OccupantError) as error:
+        rollout((BestResponse("heuristic"), seat_occupant("heuristic")), scenarios._replace(prior="uniform"), seed=0)
+    assert isinstance(error.value.__cause__, OutOfReach)
+
+
+def test_claim_beyond_the_pool_is_refused():
+    class Greedy(Whimsical):
+        def act(self, turns):
+            return decide(np.zeros(turns.size), np.full((turns.size, 3), 2))
+
+    with pytest.raises(ValueError):
+        best_response_value(Greedy(0), contexts_in(pack(TINY), 0), 0)
+
+
+def test_a_worked_example():
+    """One offer to the default heuristic, which takes 5.5 points, or 5 if they are INSISTed on.
+
+    One book, two hats, one ball. Mine: 2, 3, 2. Theirs: 4, 1, 4 or 4, 3, 0. PROPOSE to leave book and ball: 8 or 4
+    points to them, and 6 to me with one chance in two: 3. INSIST on leaving book and one hat: 5 or 7 to them, both
+    agree, and 5 to me. Were I sure of 4, 1, 4: book and ball, 6.
+    """
+    table = pack([Scenario(POOL, ((2, 3, 2), theirs)) for theirs in ((4, 1, 4), (4, 3, 0))])
+    assert best_response_value(seat_occupant("heuristic"), contexts_in(table, 0), 0, Rules(2)) == pytest.approx(5)
+    alone = table.rows(np.array([0]))
+    assert best_response_value(seat_occupant("heuristic"), contexts_in(alone, 0), 0, Rules(2)) == pytest.approx(6)
+
+
+def test_an_act_that_ends_the_talk_closes_at_claims_that_add_up():
+    """A partner that ENDs on its second turn: to claim the rest of what it claimed is a deal, as AGREE was."""
+
+    class Ender(Whimsical):
+        def act(self, turns):
+            mine = turns.counts.copy()
+            mine[:, 1] = 0
+            first = turns.turns_taken < 2
+            return decide(np.full(turns.size, Act.PROPOSE if first else Act.END), mine * first)
+
+    assert Action(Act.END).act_type == Act.END
+    table = [Scenario(POOL, ((2, 3, 2), (4, 1, 4)))]
+    for seat, turns in ((1, 4), (1, 3), (0, 4)):
+        side = table if seat == 0 else [Scenario(POOL, ((4, 1, 4), (2, 3, 2)))]
+        expected = by_brute_force(Ender(0), side, seat, Rules(turns))
+        assert best_response_value(Ender(0), contexts_in(pack(side), seat), seat, Rules(turns)) == pytest.approx(
+            expected
+        )
+        assert expected == pytest.approx(6)

@@ -1,0 +1,242 @@
+"""Best responses to partners that gamble: against brute force, against the deterministic solver, against their play."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dond_marl.batch import GameBatch
+from dond_marl.envs.turn import turn_of
+from dond_marl.errors import NotComputable
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.occupants import seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import lewis_space, open_source, pack
+from dond_marl.seats import Traits, decide
+from dond_marl.solvers.best_response import OutOfReach, best_response_value
+from dond_marl.solvers.contexts import contexts_in, contexts_of
+from dond_marl.solvers.odds import Odds, exact_value, upper_bound
+from dond_marl.solvers.values import informed_value
+from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
+from partners.best_response import BestResponse
+from partners.mixture import Mixture
+from partners.scripted.chance import Random
+
+POOL = (1, 1, 1)
+TINY = [
+    Scenario(POOL, ((2, 3, 5), (4, 2, 4))),
+    Scenario(POOL, ((2, 3, 5), (9, 1, 0))),
+    Scenario(POOL, ((2, 3, 5), (0, 5, 5))),
+    Scenario(POOL, ((6, 4, 0), (4, 2, 4))),
+]
+
+
+class Moody:
+    """A memoryless partner with some probability for every legal act, which sees all that it may see."""
+
+    traits = Traits(memoryless=True)
+
+    def __init__(self, mood: int) -> None:
+        self.mood = mood
+
+    def probs(self, turns, max_count):
+        seen = np.column_stack(
+            [turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me]
+        )
+        left = turns.rules.max_turns - turns.turns_taken
+        weights = np.array(
+            [
+                np.random.default_rng([self.mood, left, *row.tolist()]).exponential(size=action_count(max_count)) ** 3
+                for row in seen.astype(np.int64)
+            ]
+        )
+        weights[:, -3] *= 9  # AGREE, among so many offers
+        weights *= legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def act(self, turns):
+        chances = self.probs(turns, 4).cumsum(axis=1)
+        number = (chances <= turns.noise[:, :1] * chances[:, -1:]).sum(axis=1)
+        return decide(*action_at(number, 4))
+
+
+def by_brute_force(partner, table, seat, rules):
+    """Expectimax with the readable rules over every chance; several partners are equally likely to sit there."""
+    members = partner if isinstance(partner, list) else [partner]
+
+    def value(games):
+        state = games[0][0]
+        if state.is_over:
+            return sum(weight * state.outcome.scores[seat] for state, _, weight in games)
+        if state.mover == seat:
+            return max(after([(apply(s, action), who, w) for s, who, w in games]) for action in legal_actions(state))
+        answers = []
+        for game, who, weight in games:
+            for action, chance in said(who, game):
+                answers.append((apply(game, action), who, weight * chance))
+        return after(answers)
+
+    def said(who, game):
+        turn = turn_of(game, prior="")
+        if who.traits.deterministic:
+            act, oA = who.act(turn)[:2]
+            return [(Action(Act(int(act[0])), tuple(oA[0].tolist())), 1.0)]
+        chances = who.probs(turn, 1)[0]
+        pairs = [(action_at(number, 1), chances[number]) for number in np.flatnonzero(chances).tolist()]
+        return [(Action(Act(int(act)), tuple(oA.tolist())), chance) for (act, oA), chance in pairs]
+
+    def after(games):
+        groups: dict[object, list[tuple[State, object, float]]] = {}
+        for state, who, weight in games:
+            seen = state.scenario.counts, state.scenario.utilities[seat], state.history
+            groups.setdefault(seen, []).append((state, who, weight))
+        return sum(value(group) for group in groups.values())
+
+    share = 1 / (len(table) * len(members))
+    return after([(State(scenario, rules), who, share) for scenario in table for who in members])
+
+
+def seen_from(seat):
+    return [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in TINY]
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_value_equals_brute_force(seat, turns):
+    table = seen_from(seat)
+    for partner in (Moody(1), Moody(2)) if turns < 3 else (Moody(1),):
+        expected = by_brute_force(partner, table, seat, Rules(turns))
+        odds = Odds(partner, contexts_in(pack(table), seat), Rules(turns), "")
+        assert exact_value(odds, seat) == pytest.approx(expected)
+        assert upper_bound(odds, seat) >= expected - 1e-9
+        assert (expected == 0) == (turns == 1)
+
+
+@pytest.mark.parametrize(("turns", "seat"), [(2, 0), (2, 1), (3, 0), pytest.param(3, 1, marks=pytest.mark.slow)])
+def test_drawn_partner_equals_brute_force(seat, turns):
+    """From two that gamble and two that do not: who it is, is one more thing to find out."""
+    table, rules = seen_from(seat), Rules(turns)
+    members = [Moody(1), seat_occupant("heuristic"), Moody(2), seat_occupant("tough")]
+    odds = Odds(Mixture(members), contexts_in(pack(table), seat), rules, "")
+    expected = by_brute_force(members, table, seat, rules)
+    assert exact_value(odds, seat) == pytest.approx(expected, abs=1e-9)
+    assert expected <= upper_bound(odds, seat) + 1e-9
+    alone = np.mean([by_brute_force(member, table, seat, rules) for member in members])
+    # Who knows whom it faces gets more, but for a seat that can only take what is offered.
+    assert alone >= expected - 1e-9 and (alone > expected + 1e-3 or (turns, seat) == (2, 1))
+
+
+def test_informed_value_of_a_drawn_partner_is_refused():
+    """It would be told who sits there as well."""
+    with pytest.raises(NotComputable, match="probs"):
+        informed_value(Mixture(["random", "heuristic"]), open_source("lewis"), Rules(2), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seat", [0, 1])
+def test_four_turns_are_what_brute_force_finds(seat):
+    table = seen_from(seat)[:2]
+    expected = by_brute_force(Moody(3), table, seat, Rules(4))
+    assert exact_value(Odds(Moody(3), contexts_in(pack(table), seat), Rules(4), ""), seat) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("turns", [2, 3, 4])
+@pytest.mark.parametrize("name", ["heuristic", "stubborn(late=2)", "ultimatum"])
+def test_deterministic_partner_has_the_same_value(name, turns):
+    """Two ways to one number, over a part of the legal space."""
+    partner, table = seat_occupant(name), lewis_space().rows(np.arange(0, 5295, 60))
+    for seat in (0, 1):
+        contexts = contexts_in(table, seat)
+        odds = Odds(partner, contexts, Rules(turns), "lewis")
+        expected = best_response_value(partner, contexts, seat, Rules(turns))
+        assert exact_value(odds, seat) == pytest.approx(expected, abs=1e-9)
+        assert upper_bound(odds, seat) >= expected - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("stubborn", 5),
+        *(pytest.param(name, 10, marks=pytest.mark.slow) for name in ("heuristic", "boulware", "stubborn")),
+    ],
+)
+def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
+    partner, rules, some = seat_occupant(name), Rules(turns), lewis_space().rows(slice(None, None, 18))
+    for seat in (0, 1):
+        contexts = contexts_in(some, seat)
+        value = best_response_value(partner, contexts, seat, rules)
+        told = best_response_value(partner, contexts.certain(), seat, rules)
+        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= told + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "turns"),
+    [
+        ("random", 3),
+        pytest.param("expert(greedy=False)", 3, marks=pytest.mark.slow),
+        pytest.param("mixture(of=[random, nice, tough])", 3, marks=pytest.mark.slow),
+        pytest.param("random", 4, marks=pytest.mark.slow),
+        pytest.param("mixture(of=[random, nice, tough])", 4, marks=pytest.mark.slow),
+    ],
+)
+def test_played_points_lie_in_the_interval(name, turns):
+    partner, space = seat_occupant(name), lewis_space()
+    for seat in (0, 1):
+        odds = Odds(partner, contexts_in(space, seat), Rules(turns), "lewis")
+        pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
+        earned = rollout(pair, space, Rules(turns), seed=1).scores[:, seat]
+        assert abs(earned.mean() - exact_value(odds, seat)) < 3.3 * earned.std() / space.size**0.5
+
+
+@pytest.mark.slow
+def test_long_games_stay_below_the_upper_bound():
+    partner, space = seat_occupant("expert(greedy=False)"), lewis_space()
+    for seat in (0, 1):
+        bound = upper_bound(Odds(partner, contexts_in(space, seat), Rules(), "lewis"), seat)
+        pair = (BestResponse(partner), partner) if seat == 0 else (partner, BestResponse(partner))
+        earned = rollout(pair, space, seed=1).scores[:, seat]
+        assert bound - 0.3 < earned.mean() < bound + 3 * earned.std() / space.size**0.5
+
+
+def test_stated_probabilities_match_play():
+    """Their probabilities against how often each act comes, on one table."""
+    scenario = pack([Scenario((1, 2, 1), ((2, 3, 2), (4, 1, 4)))], "lewis")
+    many = scenario.rows(np.zeros(40_000, dtype=np.int64))
+    for name in ("random", "nice"):
+        partner, table = seat_occupant(name), GameBatch(many)
+        for turn in range(2):
+            rng = np.random.default_rng(turn)
+            turns = table.turns(rng.random((many.size, 8)), rng.random((many.size, 8)))
+            said, chances = partner.act(turns), partner.probs(turns, 2)[0]
+            numbers = action_index(said.act_type, said.oA, 2)
+            often = np.bincount(numbers, minlength=action_count(2)) / many.size
+            assert chances.sum() == pytest.approx(1)
+            assert np.abs(often - chances).max() < 0.01 and (often[chances == 0] == 0).all()
+            table.step(decide(np.zeros(many.size), np.tile([1, 0, 1], (many.size, 1))))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda chances: chances * 2, lambda chances: chances[:1], lambda chances: chances * np.nan],
+    ids=["sum", "shape", "nan"],
+)
+def test_probabilities_that_are_none_are_refused(change):
+    class Odd(Random):
+        def probs(self, turns, max_count):
+            return change(super().probs(turns, max_count))
+
+    with pytest.raises(NotComputable):
+        exact_value(Odds(Odd(), contexts_in(pack(TINY), 0), Rules(2), ""), 0)
+
+
+def test_partners_without_probabilities_are_refused():
+    contexts = contexts_in(pack(TINY), 0)
+    for name, rules in (("micro", Rules()), ("nash_seeker", Rules()), ("random", Rules(4, "rejects"))):
+        with pytest.raises(NotComputable):
+            Odds(seat_occupant(name), contexts, rules, "")
+    with pytest.raises(NotComputable):
+        exact_value(Odds(seat_occupant("random"), contexts, Rules(5), ""), 0)
+    drawn = open_source("uniform").draw(np.random.default_rng(0), 20)
+    wide = contexts_of("uniform", drawn.counts, drawn.utilities[:, 0])
+    with pytest.raises(OutOfReach):
+        Odds(seat_occupant("random"), wide, Rules(), "uniform")
