@@ -10,15 +10,12 @@ The commands show progress and write files on the way, so they call the steps th
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
-
-from rich.console import Console
 
 from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.files import user_path
@@ -30,6 +27,7 @@ from dond_marl.statistics import Estimate
 from league.ledger.run_directory import SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_name, expand_run_names
 from league.tables.blocks import Section
+from league.tables.plain import plain_text
 from league.tasks.devices import check_devices
 
 if TYPE_CHECKING:
@@ -178,21 +176,16 @@ class DryRun(PrintedResult):
     """The plan of a run and its cost; nothing was written."""
 
 
-class Rendered(TypedDict):
+class Shown(TypedDict):
     """The output of a result: its fields ``text`` and ``sections``."""
 
     text: str
     sections: tuple[Section, ...]
 
 
-def render(show: Callable[[Console], object]) -> Rendered:
-    """The output of ``show`` as text without colours, and as sections."""
-    from dond.terminal.tables import RecordingConsole
-
-    file = io.StringIO()
-    console = RecordingConsole(file=file, width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
-    show(console)
-    return {"text": file.getvalue().strip("\n"), "sections": console.sections}
+def show(*sections: Section) -> Shown:
+    """Sections, and the same as text of :data:`WIDTH` columns."""
+    return {"text": plain_text(sections, WIDTH), "sections": sections}
 
 
 # --- Training -------------------------------------------------------------------------------------------------------
@@ -253,9 +246,10 @@ def train(
 
     Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
     """
-    from dond.terminal.training import QuietTrainWatcher, TrainWatcher, print_score
     from league.evaluation.evaluate import SAMPLED
     from league.ledger.run_names import checkpoints_in
+    from league.results.progress import ErrorOutput
+    from league.results.training import QuietTrainWatcher, TrainWatcher, score_sections
     from league.settings.training import TrainConfig
     from league.training.training import train as train_in
 
@@ -266,12 +260,12 @@ def train(
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
     options = check_training(options)
     directory = new_run(options.logging.output_dir)
-    with (TrainWatcher if progress else QuietTrainWatcher)(_error_console()) as watcher:
-        training, _ = train_in(options, directory, watcher, watcher.on_closing)
+    watcher = (TrainWatcher if progress else QuietTrainWatcher)(ErrorOutput())
+    training, _ = train_in(options, directory, watcher, watcher.on_closing)
     checkpoint = checkpoints_in(directory.path)[0]
     assert training.closing is not None
     points = training.closing.results[SAMPLED].points
-    return Trained(directory.path, checkpoint, points, **render(lambda to: print_score(to, training, directory.path)))
+    return Trained(directory.path, checkpoint, points, **show(*score_sections(training, directory.path)))
 
 
 def clone_people(
@@ -352,7 +346,8 @@ def play_league(
     ``{"members": ["heuristic", "tough"]}``. Code in a file is named ``my_file.py:Name``. Raises
     :class:`league.settings.read.ConfigError`, what :func:`check_league` raises, and what the league raises.
     """
-    from dond.terminal.league import PlainWatcher, QuietWatcher, print_results
+    from league.results.league import league_sections
+    from league.results.progress import ErrorOutput, PlainWatcher, QuietWatcher
     from league.rounds.runner import run_league
     from league.settings.read import Config
     from league.settings.sections import BackendConfig
@@ -362,15 +357,15 @@ def play_league(
     options: Config = _load(config, Config, settings, "league.seed", seed, folder, dry_run)
     check_league(options)
     if dry_run:
-        from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
+        from league.rounds.dry_run import plan_lines  # loads PyTorch
 
-        return DryRun(**render(lambda to: print_plan(to, options)))
+        return DryRun(text="\n".join(plan_lines(options)))
     directory = new_run(options.logging.output_dir)
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
-    watcher = (PlainWatcher if progress else QuietWatcher)(_error_console())
+    watcher = (PlainWatcher if progress else QuietWatcher)(ErrorOutput())
     outcome = run_league(options, directory, watcher, backend)
     ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
-    return PlayedLeague(directory.path, ladder, **render(lambda to: print_results(to, outcome, directory.path)))
+    return PlayedLeague(directory.path, ladder, **show(*league_sections(outcome, directory.path)))
 
 
 def open_league(run: str | Path) -> PlayedLeague:
@@ -378,7 +373,6 @@ def open_league(run: str | Path) -> PlayedLeague:
 
     Raises :class:`league.ledger.run_directory.RunNotFound` and :class:`league.ledger.ledger.LedgerError`.
     """
-    from dond.terminal.tables import print_section
     from league.ledger.ledger import ReadLedger
     from league.standings.history import history_of
     from league.standings.ladder import ladder_of
@@ -391,11 +385,8 @@ def open_league(run: str | Path) -> PlayedLeague:
     confidence = config.league.confidence
     standings, learns = ladder_of(cross, confidence), bool(config.learners)
 
-    def show(to: Console) -> None:
-        print_section(to, ladder(cross, standings, (), confidence, 0, set(), learns=learns))
-        print_section(to, crossplay(cross, standings, confidence))
-
-    return PlayedLeague(directory.path, tuple(standings), **render(show))
+    first = ladder(cross, standings, (), confidence, 0, set(), learns=learns)
+    return PlayedLeague(directory.path, tuple(standings), **show(first, crossplay(cross, standings, confidence)))
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -525,8 +516,8 @@ def evaluate_pair(
 
     Raises what :func:`check_pair` raises, and what playing raises.
     """
-    from dond.terminal.evaluation import print_evaluation
     from dond_marl.dialogues.human_line import stored_human_line
+    from league.results.pair import pair_sections
 
     pair = check_pair(member, against, **terms)
     evaluation = pair.evaluate()
@@ -534,7 +525,7 @@ def evaluate_pair(
         evaluation,
         pair.probe() if probe else None,
         pair.diagnose(evaluation) if diagnose else None,
-        **render(lambda to: print_evaluation(to, evaluation, stored_human_line())),
+        **show(*pair_sections(evaluation, stored_human_line())),
     )
 
 
@@ -553,12 +544,12 @@ def evaluate_league(
     ``exact``: code of others is queried for references too, and not in its games alone. Raises
     :class:`league.evaluation.of_run.NothingToEvaluate` and what opening the ledger raises.
     """
-    from dond.terminal.evaluation import print_final
     from league.evaluation.of_run import evaluate_run
+    from league.results.pair import final_sections
 
     directory = find_run(run)
     final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report)
-    return EvaluatedLeague(final, **render(lambda to: print_final(to, final)))
+    return EvaluatedLeague(final, **show(*final_sections(final)))
 
 
 # --- Benchmark ------------------------------------------------------------------------------------------------------
@@ -633,7 +624,6 @@ def benchmark(
 
     Raises what :func:`check_benchmark` and :func:`league.bench.run.measure` raise.
     """
-    from dond.terminal.tables import print_section
     from league.bench.protocol import REPLICATES
     from league.bench.results import DEFAULT, append, check_writable, read
     from league.bench.run import check_committed, measure
@@ -652,7 +642,7 @@ def benchmark(
         replicates=replicates or REPLICATES, labels=labels, workers=workers, logging=logging, report=report,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, **render(lambda to: print_section(to, result_section(row))))
+    return BenchmarkResult(row, **show(result_section(row)))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------
@@ -661,11 +651,6 @@ def benchmark(
 def _check_integer(name: str, value: object, least: int, most: int) -> None:
     if not (type(value) is int and least <= value <= most):
         raise InputError(f"{name} must be an integer in {least}..{most}; got {quote(value)}")
-
-
-def _error_console() -> Console:
-    """Standard error, line by line: nothing is redrawn, which a notebook would show as it is."""
-    return Console(stderr=True, highlight=False, force_jupyter=False, force_terminal=False)
 
 
 def _load(

@@ -37,8 +37,7 @@ from dond.cli.shell import (
     print_next,
 )
 from dond.plane import check_drawable, draw
-from dond.terminal.evaluation import diagnosis_section, print_evaluation, print_final, print_probe
-from dond.terminal.tables import print_section
+from dond.terminal.tables import print_section, print_sections
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
 from dond_marl.seats import expensive_to_query
@@ -53,6 +52,7 @@ from league.evaluation.as_json import (
 )
 from league.evaluation.evaluate import human_figures
 from league.evaluation.matches import UnreachedError
+from league.results.pair import diagnosis_section, final_sections, pair_sections, probe_section
 from league.standings.as_csv import write_csv, write_json
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
@@ -118,7 +118,7 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
     with console.status("") as status:  # shown on a terminal only
         terms = {name: options[name] for name in ("confidence", "sample", "exact")}
         final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
-    print_final(console, final)
+    print_sections(console, final_sections(final))
     document = final_document(final)
     if options["json"] is not None:
         write_json(options["json"], document)
@@ -138,7 +138,7 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
         if json is not None:
             write_json(json, refused_document(options["member"], options["against"], error))
         raise
-    print_evaluation(console, evaluation, human, details=options["details"])
+    print_sections(console, pair_sections(evaluation, human, details=options["details"]))
     if not options["details"]:
         print_line("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
     document = pair_document(evaluation, human)
@@ -151,7 +151,7 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
     if options["probe"]:
         with console.status("possible gains"):
             gains = pair.probe()
-        print_probe(console, gains)
+        print_section(console, probe_section(gains))
         if json is not None:
             document["probe"] = probe_document(gains)
             write_json(json, document)

@@ -28,11 +28,14 @@ from pydantic import ValidationError
 from dond.cli.runs import RunOptions, run_options
 from dond.cli.shell import FILE, Command, Group, dond, integer, output_console, print_line, print_next
 from dond.cli.stops import NOT_BEGUN, STOPS
-from dond.terminal.league import LiveWatcher, PlainWatcher, QuietWatcher, explain_round, print_results
+from dond.terminal.league import LiveWatcher
+from dond.terminal.tables import ConsoleOutput, print_section, print_sections
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.occupants import parse_spec
 from league.api import check_league
 from league.ledger.run_directory import LEDGER, RunDirectory, has_begun
+from league.results.league import league_sections, round_section
+from league.results.progress import PlainWatcher, QuietWatcher
 from league.rounds.runner import LeagueOutcome, run_league
 from league.settings.read import Config
 from league.settings.sections import BackendConfig, BackendName
@@ -70,14 +73,15 @@ def command(
     if config is not None:
         check_league(config, resume=start.resume is not None, backend=backend_config)
         if start.dry_run:
-            from league.rounds.dry_run import dry_run as print_plan  # loads PyTorch
+            from league.rounds.dry_run import plan_lines  # loads PyTorch
 
-            print_plan(output_console(), config)
+            for line in plan_lines(config):
+                print_line(line)
             return
     directory = start.open_folder(config, LEDGER)
     STOPS.message = lambda: _stop_message(directory.path, dond("league", "--resume", directory.path))
     outcome = _run(config, directory, backend_config, start.quiet)
-    print_results(output_console(), outcome, directory.path, details=details)
+    print_sections(output_console(), league_sections(outcome, directory.path, details=details))
     if not details:
         print_line(f"every table: {dond('league', '--resume', directory.path, '--details')}")
     print_next("report", "--run", directory.path)
@@ -100,7 +104,7 @@ def explain(run: Path, number: int) -> None:
     examples:
       dond league explain --run runs/league/0001 --round 3
     """
-    explain_round(output_console(), run, number)
+    print_section(output_console(), round_section(run, number))
 
 
 def _backend_of(named: Mapping[str, object]) -> BackendConfig:
@@ -115,6 +119,9 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     # A live view would draw over a person's prompt. A resumed run has its settings in its ledger.
     person = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
     live, plain = console.is_terminal and not person and not quiet, QuietWatcher if quiet else PlainWatcher
-    with LiveWatcher(console) if live else nullcontext(plain(console)) as watcher, STOPS.patient(PATIENCE):
+    with (
+        LiveWatcher(console) if live else nullcontext(plain(ConsoleOutput(console))) as watcher,
+        STOPS.patient(PATIENCE),
+    ):
         watcher.stop_requested = lambda: STOPS.is_requested
         return run_league(config, directory, watcher, backend)

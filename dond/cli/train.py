@@ -13,6 +13,7 @@ examples:
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +60,21 @@ def command(algo: str | None, hint: str | None, **options: Any) -> None:
 
 
 def _train(config: TrainConfig | None, start: RunOptions) -> None:
-    from dond.terminal.training import QuietTrainWatcher, TrainWatcher, print_score  # loads PyTorch
+    from dond.terminal.tables import ConsoleOutput, print_sections
+    from dond.terminal.training import LiveTrainWatcher  # loads PyTorch
+    from league.results.training import QuietTrainWatcher, TrainWatcher, score_sections
     from league.training.training import train
 
     directory = start.open_folder(config, SETTINGS)
     go_on = dond("train", "--resume", directory.path)
     console = output_console()
-    watcher = (QuietTrainWatcher if start.quiet else TrainWatcher)(console)
+    live = LiveTrainWatcher(console) if console.is_terminal and not start.quiet else None
+    watcher = live or (QuietTrainWatcher if start.quiet else TrainWatcher)(ConsoleOutput(console))
     STOPS.message = lambda: _stop_message(directory.path, go_on, closing=watcher.closing)
     try:
-        with watcher:
+        with live or nullcontext():
             training, _ = train(config, directory, watcher, watcher.on_closing)
-        print_score(console, training, directory.path)
+        print_sections(console, score_sections(training, directory.path))
         _print_next(training.config, directory.path)
     except OccupantError as error:
         raise error.__cause__ if isinstance(error.__cause__, HinterError) else error from None
@@ -107,7 +111,7 @@ def _stop_message(folder: Path, go_on: str, *, closing: bool) -> str:
 
 def _clone(config: TrainConfig) -> None:
     from dond.terminal.tables import print_section
-    from dond.terminal.training import clone_section, epoch_status
+    from league.results.training import clone_section, epoch_status
 
     console = output_console()
     with console.status("") as status_line:  # shown on a terminal only

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.text import Text
 
 from league.rounds.curriculum import describe, rounds_of_practice
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
@@ -39,12 +37,12 @@ class LeagueCost(NamedTuple):
     oracles: int = 0  # best responses to learners
 
 
-def dry_run(console: Console, config: Config) -> LeagueCost:
-    """Print the plan of a league and its cost; nothing is stored."""
+def plan_lines(config: Config) -> list[str]:
+    """The plan of a league and its cost, a line each; nothing is stored."""
     source = config.env.open_source()
     cost, first = estimate(config)
     of = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
-    lines = [
+    return [
         f"{count_noun(len(of['train']), 'member')} for practice: {', '.join(of['train'])}",
         *([f"{len(of['gate'])} only for gates: {', '.join(of['gate'])}"] if of["gate"] else []),
         *([f"{len(of['heldout'])} held out to the end: {', '.join(of['heldout'])}"] if of["heldout"] else []),
@@ -57,9 +55,6 @@ def dry_run(console: Console, config: Config) -> LeagueCost:
         + (f", {cost.oracles} best responses to learners" if cost.oracles else ""),
         *cost_lines(cost.seconds, cost.queries),
     ]
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
-    return cost
 
 
 def estimate(config: Config) -> tuple[LeagueCost, RoundPlan]:

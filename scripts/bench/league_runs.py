@@ -16,9 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from rich.console import Console
 
-from dond.terminal.league import PlainWatcher
 from dond_marl.batch import GameBatch
 from dond_marl.occupants import seat_occupant
 from dond_marl.randomness import generator
@@ -28,6 +26,7 @@ from dond_marl.seats import Partner
 from league.backends.base import Backend, InProcess
 from league.backends.process import ProcessBackend
 from league.ledger.run_directory import new_run
+from league.results.progress import ErrorOutput, QuietWatcher
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
 from league.settings.read import Config, load_config
@@ -67,7 +66,7 @@ BACKEND_ENV = EnvConfig(scenarios="lewis", split="train")
 
 def whole_league() -> Timed:
     """One round of the scripted league from settings to CSV."""
-    folder, watcher = tempfile.TemporaryDirectory(), PlainWatcher(Console(quiet=True))
+    folder, watcher = tempfile.TemporaryDirectory(), QuietWatcher(ErrorOutput())
 
     def work() -> int:
         settings = ["league.rounds=1", "league.evaluate=false", f"logging.output_dir={folder.name}"]

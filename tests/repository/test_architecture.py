@@ -59,6 +59,14 @@ def test_imports_only_point_down(layer):
     assert files and {names(path): found for path in files if (found := imports(path) & above)} == {}
 
 
+ON_SCREEN = ("click", "rich", "starlette", "uvicorn", "jinja2", "matplotlib")
+
+
+def test_only_dond_imports_libraries_of_screens_and_pages():
+    files = [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "dond"]
+    assert files and {names(path): found for path in files if (found := imports(path) & set(ON_SCREEN))} == {}
+
+
 def test_rules_need_the_standard_library_only():
     assert imports(ROOT / "dond_marl" / "game.py") <= sys.stdlib_module_names
 
@@ -121,17 +129,17 @@ def test_no_import_cycles_between_packages_of_a_folder(folder, graph):
 
 
 SETTINGS = ("pydantic", "yaml")  # libraries of settings, which a command without a config has no need of
-ON_SCREEN = ("scipy", "matplotlib", "jinja2", "starlette")
+NOT_IN_HELP = ("scipy", "matplotlib", "jinja2", "starlette")
 
 
 @pytest.mark.parametrize(
     ("code", "unused"),
     [
         ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
-        ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
-        ("from dond.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *ON_SCREEN)),
-        ("import dond.cli.play", (*HEAVY, *SETTINGS, *ON_SCREEN, "sqlite3")),
-        ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *ON_SCREEN)),
+        ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+        ("from dond.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
+        ("import dond.cli.play", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+        ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
     ],
 )
 def test_heavy_libraries_are_loaded_where_they_are_used(code, unused):

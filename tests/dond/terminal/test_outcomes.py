@@ -8,12 +8,13 @@ import re
 import pytest
 from rich.console import Console
 
-from dond.terminal.evaluation import print_evaluation
+from dond.terminal.tables import print_sections
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import open_source
 from league.evaluation.evaluate import BEST, BOTH, evaluate
+from league.results.pair import pair_sections
 from league.tables.blocks import Report, Section, Table, report_with_short_names
 from league.tables.summaries import evaluation_summary, pair_summary
 from partners.network.checkpoint import network_note, save_checkpoint
@@ -52,7 +53,7 @@ def spec(tmp_path_factory) -> str:
 
 def printed(evaluation, width: int = 160) -> str:
     console = Console(width=width, file=io.StringIO(), highlight=False)
-    print_evaluation(console, evaluation, stored_human_line())
+    print_sections(console, pair_sections(evaluation, stored_human_line()))
     return console.file.getvalue()
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dond.terminal.league import LiveWatcher, PlainWatcher, in_words, opening, status, status_parts
-from dond.terminal.tables import parts
-from dond.terminal.training import TrainWatcher, with_bar
-from dond.terminal.training import status as training_status
+from dond.terminal.league import LiveWatcher
+from dond.terminal.tables import ConsoleOutput, parts
+from dond.terminal.training import with_bar
+from league.results.league import in_words
+from league.results.progress import PlainWatcher, opening, status_parts
+from league.results.training import TrainWatcher, training_status
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.sections import Schedule
@@ -36,19 +38,19 @@ def at(rounds: int, matches: int = 0) -> LeagueProgress:
      (at(6, 2), "closing measurement"), (at(7), "closing measurement")],
 )  # fmt: skip
 def test_six_rounds_are_counted_from_one_to_six_and_the_closing_measurement_is_named_apart(progress, where):
-    assert status(progress).startswith(f"{where} (short games) · ")
+    assert " · ".join(status_parts(progress)).startswith(f"{where} (short games) · ")
 
 
-def test_no_time_is_foretold_before_a_round_is_over():
-    assert " · ? left · " in status(at(0, 1)) and " · 2 min left · " in status(at(1))
+def test_time_is_estimated_after_the_first_round():
+    assert status_parts(at(0, 1))[1] == "? left" and status_parts(at(1))[1] == "2 min left"
 
 
 def test_the_progress_line_tells_games_of_matches_from_those_of_practice():
-    assert re.findall(r"[\d,]+", status(at(3)))[-2:] == ["43,008", "93,504"]
+    assert re.findall(r"[\d,]+", " · ".join(status_parts(at(3))))[-2:] == ["43,008", "93,504"]
 
 
 def test_round_time_left_and_pace_come_first_in_the_leagues_progress_line():
-    assert [part.split()[0] for part in status(at(3)).split(" · ")[:3]] == ["round", "28", "6,439"]
+    assert [part.split()[0] for part in " · ".join(status_parts(at(3))).split(" · ")[:3]] == ["round", "28", "6,439"]
 
 
 @pytest.fixture
@@ -68,21 +70,21 @@ def replace_response(training: Training):
 
 def test_an_80_column_terminal_shows_decisions_time_left_and_score_in_one_line(training):
     screen = console(80)
-    screen.print(with_bar(training_status(training), 0.05, 80))
+    screen.print(with_bar(" · ".join(training_status(training)), 0.05, 80))
     (line,) = screen.file.getvalue().splitlines()
     assert len(line) <= 80 and "46,050" in line and "s left" in line and "3.27" in line
 
 
 def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
     screen = console(160)
-    screen.print(with_bar(training_status(training), 0.5, 160))
+    screen.print(with_bar(" · ".join(training_status(training)), 0.5, 160))
     assert "━" in screen.file.getvalue() and screen.file.getvalue().count("\n") == 1
 
 
 def test_the_line_at_the_start_breaks_between_words(training):
     for terminal, width, most in ((True, 80, 80), (False, 160, 100)):
         screen = console(width, terminal=terminal)
-        TrainWatcher(screen).on_open(training, Path("runs/ppo_fast/0001"))
+        TrainWatcher(ConsoleOutput(screen)).on_open(training, Path("runs/ppo_fast/0001"))
         lines = screen.file.getvalue().splitlines()
         words = " ".join(line.strip() for line in lines).split()
         assert {"46,050", "ppo", "none"} <= set(words)
@@ -127,7 +129,7 @@ def test_steps_of_the_closing_analysis_are_shown_in_place():
         watcher.on_analysis("held-out evaluation")
         watcher.on_step("the reference for heuristic")
     plain = console(160, terminal=False)
-    PlainWatcher(plain).on_analysis("held-out evaluation")
-    PlainWatcher(plain).on_step("the reference for heuristic")
+    PlainWatcher(ConsoleOutput(plain)).on_analysis("held-out evaluation")
+    PlainWatcher(ConsoleOutput(plain)).on_step("the reference for heuristic")
     assert "closing · held-out evaluation · the reference for heuristic" in screen.file.getvalue()
     assert plain.file.getvalue().split() == ["held-out", "evaluation"]

@@ -8,9 +8,10 @@ import math
 import pytest
 from rich.console import Console
 
-from dond.terminal.tables import on_screen, print_section
+from dond.terminal.tables import print_section
 from dond_marl.statistics import Estimate
 from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
+from league.tables.plain import table_parts
 
 NAMES = ("[red]tough", "a_member_of_a_name_longer_than_any_line")
 TABLE = Table(
@@ -36,9 +37,7 @@ def shown(table: Table, width: int) -> str:
     ("width", "columns"), [(200, [4]), (68, [4]), (67, [3, 1]), (57, [3, 1]), (56, [2, 2]), (5, [1, 1, 1, 1])]
 )
 def test_as_many_columns_are_shown_side_by_side_as_fit_whole(width, columns):
-    tables = list(on_screen(TABLE, width))
-    assert [len(table.columns) - 1 for table in tables] == columns
-    assert all(table.row_count == 2 for table in tables)
+    assert [len(shown) for _, shown, _ in table_parts(TABLE, width)] == columns
 
 
 @pytest.mark.parametrize("width", [200, 71, 58, 45, 42, 30])
@@ -48,7 +47,7 @@ def test_no_figure_is_cut_or_lost_whatever_the_width(width):
     for figure in ("1.25 ±0.10", "-1.25 ±0.10", "-2.50", "-3.75", "3.75", NAMES[0], "linear", "A note."):
         assert figure in text
     assert "…" not in text
-    label = next(on_screen(TABLE, width)).columns[0].width
+    label = next(table_parts(TABLE, width))[0]
     pieces = [NAMES[1][start : start + label] for start in range(0, len(NAMES[1]), label)]
     assert all(piece in text for piece in pieces), "a label goes on in the next line"
 

@@ -11,12 +11,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dond.terminal.evaluation import diagnosis_section
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.evaluation.diagnosis import diagnose
 from league.evaluation.matches import Terms, score
+from league.results.pair import diagnosis_section
 from partners.best_response import act_values_against
 from partners.llm.client import ModelReply, Query
 from partners.llm.partner import LLMPartner

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import league.evaluation.outcomes
 from dond.plane import draw, frontier
-from dond.terminal.evaluation import print_evaluation
+from dond.terminal.tables import print_sections
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
@@ -38,6 +38,7 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.exploitability import compare_with_equilibrium
 from league.evaluation.matches import PlayError, Terms, score
+from league.results.pair import pair_sections
 from league.settings.rosters import zoo
 from partners.equilibrium import table_for
 from partners.network.checkpoint import network_note, save_checkpoint
@@ -211,7 +212,7 @@ def test_failing_partner_is_named():
 
 def printed(told, width, *, details=False):
     console = Console(width=width, file=io.StringIO(), highlight=False)
-    print_evaluation(console, told, stored_human_line(), details=details)
+    print_sections(console, pair_sections(told, stored_human_line(), details=details))
     return console.file.getvalue()
 
 

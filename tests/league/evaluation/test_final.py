@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dond.terminal.evaluation import print_final
+from dond.terminal.tables import print_sections
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
@@ -22,6 +22,7 @@ from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluatio
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import find_run
+from league.results.pair import final_sections
 from league.standings.references import reference_of
 from partners.rosters import DEV, roster
 from tests.command import dond, in_process
@@ -295,7 +296,7 @@ def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(fold
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_tables_hold_every_figure(evaluated, width):
     console = Console(file=io.StringIO(), width=width)
-    print_final(console, evaluated)
+    print_sections(console, final_sections(evaluated))
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())

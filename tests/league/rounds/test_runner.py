@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dond.terminal.league import PlainWatcher
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
+from league.results.progress import PlainWatcher
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork
 from partners.network.shape import NetworkShape

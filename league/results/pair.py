@@ -1,13 +1,10 @@
-"""Evaluations on a terminal: of a pair, of a league's main members, probes and diagnoses."""
+"""Sections of evaluations: of a pair, of a league's main members, of a probe and of a diagnosis."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rich.console import Console
-
-from dond.terminal.tables import print_in_short, print_section, prose
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
@@ -43,47 +40,51 @@ from league.tables.blocks import (
     with_short_names,
 )
 from league.tables.evaluation import KEY, TITLE, about_people, final_evaluation, names_in
+from league.tables.plain import WARNING, in_short
 from league.tables.summaries import evaluation_summary, pair_summary
 
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
-def print_final(console: Console, final: FinalEvaluation, *, details: bool = True) -> None:
-    """Print the final evaluation of a league in short, and with ``details`` the tables of its report."""
+def final_sections(final: FinalEvaluation, *, details: bool = True) -> tuple[Section, ...]:
+    """The final evaluation of a league in short, and with ``details`` the tables of its report."""
     document = final_document(final)
-    names = tuple(names_in(document))
-    print_section(console, with_short_names(Section(KEY, TITLE, evaluation_summary(document)), names))
+    sections = [Section(KEY, TITLE, evaluation_summary(document))]
     if details:
-        every = final_evaluation(document, stored_human_line())._replace(title=f"{TITLE}, every figure")
-        print_section(console, with_short_names(every, names))
+        sections.append(final_evaluation(document, stored_human_line())._replace(title=f"{TITLE}, every figure"))
+    return tuple(with_short_names(section, tuple(names_in(document))) for section in sections)
 
 
-def print_evaluation(console: Console, evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> None:
-    """Print a pair's result in short, its table and notes; ``details``: every figure as well."""
+def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> tuple[Section, ...]:
+    """A pair's result in short, counts of its answers, its table and notes; ``details``: every figure as well."""
     names = (evaluation.member, evaluation.against)
-    section = Section("evaluation", _describe_games(evaluation), tuple(_notes(evaluation)), (main_table(evaluation),))
-    print_in_short(console, (replace_names(sentence, short_names(names)) for sentence in pair_summary(evaluation)))
+    short = short_names(names)
+    sections = [*in_short(replace_names(sentence, short) for sentence in pair_summary(evaluation))]
     for name, answers in evaluation.answers.items():
-        sentence = replace_names(answers.sentence(name), short_names(names))
-        prose(console, f"warning: {sentence}" if answers.left_out else sentence, "yellow" if answers.fallbacks else "")
-    print_section(console, with_short_names(section, names))
+        sentence = replace_names(answers.sentence(name), short)
+        warning = f"warning: {sentence}" if answers.left_out else sentence
+        sections.append(Section(WARNING if answers.fallbacks else "answers", "", (warning,)))
+    main = main_table(evaluation)
+    first = Section("evaluation", _describe_games(evaluation), tuple(_notes(evaluation)), (main,))
+    sections.append(with_short_names(first, names))
     if details:
         people = human_figures(human)
         tables = tuple(view_table(evaluation, people, view) for view in VIEWS)
         every = Section("details", "every figure", tuple(_notes_of_details(evaluation, human)), tables)
-        print_section(console, with_short_names(every, names))
+        sections.append(with_short_names(every, names))
+    return tuple(sections)
 
 
-def print_probe(console: Console, probed: Probe) -> None:
-    """Print the gain of more information and of better responses, by seat, and the member's worst case."""
-    responses = [each.response for each in probed.exploited]
+def probe_section(probed: Probe) -> Section:
+    """The gain of more information and of better responses, by seat, and the member's worst case."""
+    responses = [exploited.response for exploited in probed.exploited]
     rows = {f"best response to {probed.against}": [(value.low, value.high) for value in probed.hidden]}
     if probed.informed is not None:
         rows["  knowing its values"] = [(value.low, value.high) for value in probed.informed]
         rows["  value of information"] = probed.information or []
     rows[f"best response to {probed.member}"] = [(value.low, value.high) for value in responses]
-    rows[f"  {probed.member} against itself"] = [(each.self_play, each.self_play) for each in probed.exploited]
-    rows["  exploitability"] = [each.gain for each in probed.exploited]
+    rows[f"  {probed.member} against itself"] = [(seat.self_play, seat.self_play) for seat in probed.exploited]
+    rows["  exploitability"] = [seat.gain for seat in probed.exploited]
     rows |= _equilibrium_rows(probed)
     cells = {label: [_range_figure(*bounds) for bounds in seats] for label, seats in rows.items()}
     table = _table("expected points of ten", [f"as {seat}" for seat in SEATS], cells.items())
@@ -94,7 +95,7 @@ def print_probe(console: Console, probed: Probe) -> None:
     ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
     notes = (safety, *(f"a range is bounds: {how}" for how in ways), *_of_equilibria(probed))
     section = Section("probe", "what could be gained", notes, (table,))
-    print_section(console, with_short_names(section, (probed.member, probed.against)))
+    return with_short_names(section, (probed.member, probed.against))
 
 
 def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
