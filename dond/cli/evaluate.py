@@ -18,6 +18,7 @@ examples:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +43,13 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import InputError
 from dond_marl.seats import expensive_to_query
 from league.api import MOST_SAMPLE, Pair, check_pair, evaluate_league
-from league.evaluation.as_json import (
-    final_document,
-    final_rows,
-    pair_document,
-    pair_rows,
-    probe_document,
-    refused_document,
-)
 from league.evaluation.evaluate import human_figures
 from league.evaluation.matches import UnreachedError
 from league.results.pair import diagnosis_section, final_sections, pair_sections, probe_section
-from league.standings.as_csv import write_csv, write_json
+from league.standings.as_csv import write_json
+from league.tables.final import final_figures
+from league.tables.pair import pair_figures, probe_rows, refused_document
+from league.tables.rows import write_figures
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
@@ -119,11 +115,7 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
         terms = {name: options[name] for name in ("confidence", "sample", "exact")}
         final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
     print_sections(console, final_sections(final))
-    document = final_document(final)
-    if options["json"] is not None:
-        write_json(options["json"], document)
-    if options["csv"] is not None:
-        write_csv(options["csv"], final_rows(document))
+    write_figures(final_figures(final), options["json"], options["csv"])
 
 
 def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> None:
@@ -141,24 +133,18 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
     print_sections(console, pair_sections(evaluation, human, details=options["details"]))
     if not options["details"]:
         print_line("--details prints every figure: fairness, efficiency, and the same of people and of the best splits")
-    document = pair_document(evaluation, human)
-    if json is not None:
-        write_json(json, document)
-    if options["csv"] is not None:
-        write_csv(options["csv"], pair_rows(document))
+    figures = pair_figures(evaluation, human)
+    write_figures(figures, json, options["csv"])
     if options["plot"] is not None:
         draw(options["plot"], evaluation, human_figures(human))
     if options["probe"]:
         with console.status("possible gains"):
             gains = pair.probe()
         print_section(console, probe_section(gains))
-        if json is not None:
-            document["probe"] = probe_document(gains)
-            write_json(json, document)
+        figures = replace(figures, rows=(*figures.rows, *probe_rows(gains)))
+        write_figures(figures, json, options["csv"])
     if options["diagnose"]:
         with console.status("") as status:
             diagnosis = pair.diagnose(evaluation, report=status.update)
         print_section(console, diagnosis_section(diagnosis))
-        if json is not None:
-            document["diagnosis"] = diagnosis.document()
-            write_json(json, document)
+        write_figures(replace(figures, terms={**figures.terms, "diagnosis": diagnosis.document()}), json, None)

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeVar
 from dond.report.games import games
 from dond.report.sections import curriculum, language_models, lineage, provenance
 from dond_marl.dialogues.human_line import stored_human_line
-from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.settings.read import Config
@@ -27,11 +26,13 @@ from league.standings.crossplay import CrossPlay
 from league.standings.history import history_of, learning_curves
 from league.standings.ladder import ladder_of
 from league.standings.references import responses_of
-from league.tables import evaluation
+from league.tables import final
 from league.tables.blocks import Report, Section
 from league.tables.figures import count_noun
+from league.tables.final import FINAL_FILE
+from league.tables.rows import Figures
 from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
-from league.tables.summaries import evaluation_summary, league_summary, practice_warning
+from league.tables.summaries import league_summary, practice_warning
 
 INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
 Made = TypeVar("Made")
@@ -43,7 +44,7 @@ class RunFiles(NamedTuple):
 
     ratings: list[dict[str, str]] | None
     meta_game: dict[str, Any] | None
-    evaluation: dict[str, Any] | None
+    evaluation: Figures | None
     why: dict[str, str]  # by file
     sha256: dict[str, str]  # by file
 
@@ -112,7 +113,7 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
         abstract=(
             *filter(None, [practice_warning(ledger.rounds_without_practice())]),
             league_summary(cross, standings, confidence, mains, members),
-            *_unless_damaged(lambda: evaluation_summary(files.evaluation or {"members": {}}), tuple[str, ...]()),
+            *(() if files.evaluation is None else final.final_summary(files.evaluation)),
             _cost(ledger, [f"{states[name].decisions:,} decisions of {name}" for name in mains], cross.total_games),
         ),
     )
@@ -156,12 +157,11 @@ def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
 
 def _evaluation(files: RunFiles) -> Section:
     """The final evaluation from the run's file, or the reason why there is none, with the figures of people."""
-    section, human, document = Section(evaluation.KEY, evaluation.TITLE), stored_human_line(), files.evaluation
-    if document is None:
-        notes = (files.why[FINAL_FILE], evaluation.about_people(human))
-        return section._replace(notes=notes, blocks=(evaluation.people(human),))
-    damaged = section._replace(notes=(f"{FINAL_FILE} is damaged: fields are missing.",))
-    return _unless_damaged(lambda: evaluation.final_evaluation(document, human), damaged)
+    human = stored_human_line()
+    if files.evaluation is not None:
+        return final.final_section(files.evaluation, human)
+    notes = (files.why[FINAL_FILE], final.about_people(human))
+    return Section(final.KEY, final.TITLE, notes, (final.people(human),))
 
 
 def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunFiles:
@@ -193,7 +193,7 @@ def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) ->
         return parsed
 
     ratings, meta_game = read(RATINGS_FILE, _parse_ratings), read(META_GAME_FILE, _parse_document)
-    evaluation = read(FINAL_FILE, _parse_document)
+    evaluation = read(FINAL_FILE, final.read_final)
     if not mains and evaluation is None:
         why[FINAL_FILE] = "No member to evaluate: the league has no main."
     return RunFiles(ratings, meta_game, evaluation, why, sha256)

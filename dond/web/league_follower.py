@@ -6,7 +6,6 @@ The connection is read-only and every statement short; SQLite's write-ahead log 
 
 from __future__ import annotations
 
-import json
 import secrets
 import shlex
 import threading
@@ -28,7 +27,6 @@ from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import Noise, rollout
 from dond_marl.seats import Partner
-from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, in_use, run_folders
 from league.rounds.curriculum import describe
@@ -37,8 +35,9 @@ from league.standings.history import CurvePoint, History, read_round, round_curv
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
 from league.tables.blocks import replace_names
+from league.tables.final import FINAL_FILE, final_summary, read_final
 from league.tables.standings import answer_count
-from league.tables.summaries import evaluation_summary, league_summary, practice_warning
+from league.tables.summaries import league_summary, practice_warning
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 from partners.scripted.generated import Generated
@@ -295,8 +294,8 @@ def _evaluation(file: Path) -> tuple[str, ...]:
     if not file.is_file() or file.stat().st_size > LARGEST_EVALUATION:
         return ()
     try:
-        return evaluation_summary(json.loads(file.read_bytes()))
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return final_summary(read_final(file.read_text(encoding="utf-8")))
+    except ValueError:
         return ()
 
 

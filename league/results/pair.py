@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dond_marl.dialogues.human_line import HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
-from dond_marl.statistics import Estimate
-from league.evaluation.as_json import final_document
 from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import (
     BEST,
@@ -18,41 +16,50 @@ from league.evaluation.evaluate import (
     FOUND,
     HUMANS,
     NASH,
-    VIEWS,
     Evaluation,
-    human_figures,
     mean_of_seats,
     ultimatum_seat,
 )
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
-from league.evaluation.outcomes import FIGURES, Figures
+from league.evaluation.outcomes import FIGURES
 from league.tables.blocks import (
     Cell,
     Figure,
     Section,
     Table,
     TableRow,
-    Unit,
     count_cell,
     number_cell,
     replace_names,
     with_short_names,
 )
-from league.tables.evaluation import KEY, TITLE, about_people, final_evaluation, names_in
+from league.tables.final import KEY, TITLE, about_people, final_figures, final_section, final_summary, names_in
+from league.tables.pair import (
+    COMPARED,
+    EXPLOITABILITY,
+    INFORMATION,
+    INFORMED,
+    SELF_PLAY,
+    VALUE,
+    pair_figures,
+    probe_rows,
+    share_of,
+)
 from league.tables.plain import WARNING, in_short
-from league.tables.summaries import evaluation_summary, pair_summary
+from league.tables.rows import Figures
+from league.tables.summaries import pair_summary
 
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
 def final_sections(final: FinalEvaluation, *, details: bool = True) -> tuple[Section, ...]:
     """The final evaluation of a league in short, and with ``details`` the tables of its report."""
-    document = final_document(final)
-    sections = [Section(KEY, TITLE, evaluation_summary(document))]
+    figures = final_figures(final)
+    sections = [Section(KEY, TITLE, final_summary(figures))]
     if details:
-        sections.append(final_evaluation(document, stored_human_line())._replace(title=f"{TITLE}, every figure"))
-    return tuple(with_short_names(section, tuple(names_in(document))) for section in sections)
+        sections.append(final_section(figures, stored_human_line())._replace(title=f"{TITLE}, every figure"))
+    return tuple(with_short_names(section, tuple(names_in(figures))) for section in sections)
 
 
 def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> tuple[Section, ...]:
@@ -64,12 +71,12 @@ def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = F
         sentence = replace_names(answers.sentence(name), short)
         warning = f"warning: {sentence}" if answers.left_out else sentence
         sections.append(Section(WARNING if answers.fallbacks else "answers", "", (warning,)))
-    main = main_table(evaluation)
-    first = Section("evaluation", _describe_games(evaluation), tuple(_notes(evaluation)), (main,))
+    figures = pair_figures(evaluation, human)
+    notes = tuple(_notes(evaluation))
+    first = Section("evaluation", _describe_games(evaluation), notes, (main_table(figures, evaluation),))
     sections.append(with_short_names(first, names))
     if details:
-        people = human_figures(human)
-        tables = tuple(view_table(evaluation, people, view) for view in VIEWS)
+        tables = tuple(view_table(figures, evaluation, seat) for seat in ("", *SEATS))
         every = Section("details", "every figure", tuple(_notes_of_details(evaluation, human)), tables)
         sections.append(with_short_names(every, names))
     return tuple(sections)
@@ -77,42 +84,35 @@ def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = F
 
 def probe_section(probed: Probe) -> Section:
     """The gain of more information and of better responses, by seat, and the member's worst case."""
-    responses = [exploited.response for exploited in probed.exploited]
-    rows = {f"best response to {probed.against}": [(value.low, value.high) for value in probed.hidden]}
-    if probed.informed is not None:
-        rows["  knowing its values"] = [(value.low, value.high) for value in probed.informed]
-        rows["  value of information"] = probed.information or []
-    rows[f"best response to {probed.member}"] = [(value.low, value.high) for value in responses]
-    rows[f"  {probed.member} against itself"] = [(seat.self_play, seat.self_play) for seat in probed.exploited]
-    rows["  exploitability"] = [seat.gain for seat in probed.exploited]
-    rows |= _equilibrium_rows(probed)
-    cells = {label: [_range_figure(*bounds) for bounds in seats] for label, seats in rows.items()}
-    table = _table("expected points of ten", [f"as {seat}" for seat in SEATS], cells.items())
+    figures, member, against = Figures({}, tuple(probe_rows(probed))), probed.member, probed.against
+    lines = {
+        f"best response to {against}": (BEST, against, VALUE),
+        "  knowing its values": (BEST, against, INFORMED),
+        "  value of information": (BEST, against, INFORMATION),
+        f"best response to {member}": (BEST, member, VALUE),
+        f"  {member} against itself": (member, member, SELF_PLAY),
+        "  exploitability": (member, BEST, EXPLOITABILITY),
+        "    conceded": (member, BEST, f"{EXPLOITABILITY}, conceded"),
+        "    weak": (member, BEST, f"{EXPLOITABILITY}, weak"),
+        f"{member} against an equilibrium": (member, "", COMPARED["member"]),
+        "  less than an equilibrium there": (member, "", COMPARED["shortfall"]),
+        f"an equilibrium against {member}": (member, "", COMPARED["equilibrium"]),
+        "  more than against itself": (member, "", COMPARED["advantage"]),
+    }
+    known = {label: key for label, key in lines.items() if figures.row(*key, SEATS[0]) is not None}
+    table = _table(
+        "expected points of ten",
+        [f"as {seat}" for seat in SEATS],
+        ((label, [figures.cell(*key, seat) for seat in SEATS]) for label, key in known.items()),
+    )
     safety = (
-        f"safety: {probed.member} scores least against {probed.safety.responder} of the zoo: "
+        f"safety: {member} scores least against {probed.safety.responder} of the zoo: "
         f"{probed.safety.points:.2f} points of ten, mean of both seats"
     )
-    ways = sorted({value.how for value in (*probed.hidden, *responses) if not value.exact})
+    responses = (*probed.hidden, *(exploited.response for exploited in probed.exploited))
+    ways = sorted({value.how for value in responses if not value.exact})
     notes = (safety, *(f"a range is bounds: {how}" for how in ways), *_of_equilibria(probed))
-    section = Section("probe", "what could be gained", notes, (table,))
-    return with_short_names(section, (probed.member, probed.against))
-
-
-def _equilibrium_rows(probed: Probe) -> dict[str, list[tuple[float, float]]]:
-    equilibrium, parted = probed.compared, probed.split_gains
-    if equilibrium is None or parted is None:
-        return {}
-    points = {
-        f"{probed.member} against an equilibrium": equilibrium.member,
-        "  less than an equilibrium there": equilibrium.shortfall,
-        f"an equilibrium against {probed.member}": equilibrium.equilibrium,
-        "  more than against itself": equilibrium.advantage,
-    }
-    return {
-        "    conceded": list(parted.conceded),
-        "    weak": list(parted.weak),
-        **{label: [(value, value) for value in pair] for label, pair in points.items()},
-    }
+    return with_short_names(Section("probe", "what could be gained", notes, (table,)), (member, against))
 
 
 def _of_equilibria(probed: Probe) -> Iterator[str]:
@@ -125,47 +125,42 @@ def _of_equilibria(probed: Probe) -> Iterator[str]:
             yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
 
 
-def main_table(evaluation: Evaluation) -> Table:
+def main_table(figures: Figures, evaluation: Evaluation) -> Table:
     """By seat: the member's score, its shares of the best response and of the Nash point, and the partner's score."""
-    played, best = evaluation.played.figures, evaluation.best
-    rows = {evaluation.member: [Figure(played[view].points) for view in VIEWS]}
-    for name, shares in evaluation.shares.items():
-        label = f"  share of the {f'{name} point' if name == NASH else name}"
-        rows[label] = [Figure(shares[view], "share") for view in VIEWS]
+    member, best = evaluation.member, evaluation.best
+    lines = {member: (member, "points")}
+    for name in evaluation.shares:
+        lines[f"  share of the {f'{name} point' if name == NASH else name}"] = (member, share_of(name))
     if best is not None:
-        rows[f"{best.name}, in these games"] = [Figure(best.figures[view].points) for view in VIEWS]
+        lines[f"{best.name}, in these games"] = (best.name, "points")
     if evaluation.values is not None:
-        values = (mean_of_seats(evaluation.values), *evaluation.values)
-        rows["best response, expected"] = [_range_figure(value.low, value.high) for value in values]
-    rows["the partner's points"] = [Figure(played[view].left) for view in VIEWS]
-    return _table(f"points of ten from {evaluation.against}", [BOTH, *(f"as {seat}" for seat in SEATS)], rows.items())
+        lines["best response, expected"] = (BEST, VALUE)
+    lines["the partner's points"] = (member, "left")
+    rows = (
+        (label, [figures.cell(name, evaluation.against, figure, seat) for seat in ("", *SEATS)])
+        for label, (name, figure) in lines.items()
+    )
+    return _table(f"points of ten from {evaluation.against}", [BOTH, *(f"as {seat}" for seat in SEATS)], rows)
 
 
-def view_table(evaluation: Evaluation, human: Mapping[str, Figures], view: str) -> Table:
-    """Every figure of one view, a column for the member, the best response, each point of reference and people."""
-    lines = {line.name if line is not evaluation.played else evaluation.member: line for line in evaluation.lines}
-    columns = [*(line.figures[view] for line in lines.values()), human[view]]
-    rows = [
-        (terms.label, [Figure(getattr(figures, name), _unit(terms.unit)) for figures in columns])
+def view_table(figures: Figures, evaluation: Evaluation, seat: str) -> Table:
+    """Every figure of one seat, or of both (empty): a column for the member, each reference and people."""
+    names = [evaluation.member, *(line.name for line in evaluation.lines[1:])]
+    pairs = [*((name, evaluation.against) for name in names), (HUMANS, "")]
+    rows: list[tuple[str, Sequence[Cell]]] = [
+        (terms.label, [figures.cell(*pair, name, seat) for pair in pairs])
         for name, terms in FIGURES.items()
-        if terms.in_seats or view == BOTH
+        if terms.in_seats or not seat
     ]
     for label, name in (("n games", "points"), ("n deals", "points_agreed")):
-        rows.append((label, [count_cell(getattr(figures, name).n) for figures in columns]))
-    heads = [HEADINGS.get(name, name) for name in (*lines, HUMANS)]
-    return _table(view if view == BOTH else f"{evaluation.member} as {view}", heads, rows)
+        counted = (figures.row(*pair, name, seat) for pair in pairs)
+        rows.append((label, [None if row is None else count_cell(row.n) for row in counted]))
+    heads = [HEADINGS.get(name, name) for name in (*names, HUMANS)]
+    return _table(f"{evaluation.member} as {seat}" if seat else BOTH, heads, rows)
 
 
 def _table(caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequence[Cell]]]) -> Table:
     return Table(caption, tuple(heads), tuple(TableRow(label, tuple(cells)) for label, cells in rows), label="")
-
-
-def _range_figure(low: float, high: float) -> Figure:
-    return number_cell(low) if math.isclose(low, high, abs_tol=5e-7) else Figure(Estimate(math.nan, 0, low, high))
-
-
-def _unit(text: str) -> Unit:
-    return "share" if text.startswith("share") else "points"
 
 
 def _describe_games(evaluation: Evaluation) -> str:

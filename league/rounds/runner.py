@@ -94,8 +94,8 @@ def _evaluate(
         write_findings(directory.path, findings)
     if not any(learner.role == "main" for learner in config.learners):
         return findings, None
-    from league.evaluation.as_json import write_final_files  # the evaluation loads PyTorch
     from league.evaluation.of_run import evaluate_run
+    from league.tables.final import write_final_files  # the evaluation loads PyTorch
 
     watcher.on_analysis("held-out evaluation")
     final = evaluate_run(directory, config, report=watcher.on_step)

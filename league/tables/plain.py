@@ -168,11 +168,13 @@ def _grid_lines(table: Table, label: int, columns: Sequence[Column], width: int)
         lines.append(("", [_broken(row.label, label, at_words=False), *cells]))
     aligned = [str.ljust, *(str.ljust if column.text else str.rjust for column in columns)]
     for style, cells in lines:
-        for height in range(max(map(len, cells))):
-            parts = [
-                align(cell[height] if height < len(cell) else "", size)
-                for align, cell, size in zip(aligned, cells, (label, *widths), strict=True)
-            ]
+        height = max(map(len, cells))
+        for index in range(height):
+            parts = []
+            for align, cell, size in zip(aligned, cells, (label, *widths), strict=True):
+                # Headings end above the first row, other cells begin in the first line of theirs.
+                position = index - (height - len(cell) if style == "bold" else 0)
+                parts.append(align(cell[position] if 0 <= position < len(cell) else "", size))
             yield Line((" " * GAP).join(parts).rstrip(), style)
 
 

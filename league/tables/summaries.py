@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from dond_marl.game import SEATS
 from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
@@ -100,29 +99,3 @@ def league_summary(
     unranked = {row.member: row.unranked_because for row in standings if not row.has_rank}
     without_rank = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
     return f"{'; '.join([first, *others, *without_rank])}."
-
-
-def evaluation_summary(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Outcome of the final evaluation: exploitability of the first main, and its mean and worst held-out share.
-
-    ``document`` is that of ``evaluation.json``. Raises ``AttributeError``, ``KeyError``, ``TypeError`` or
-    ``ValueError`` if a field is missing or malformed.
-    """
-    if not document["members"]:
-        return ()
-    name, member = next(iter(document["members"].items()))
-    sentences = []
-    if (gains := member["exploitability"]) is not None:
-        most = [float(gains[seat]["high"]) for seat in SEATS]
-        bound = "" if all(gains[seat]["exact"] for seat in SEATS) else "at most "
-        sentences.append(
-            f"A best response to {name} gets {bound}{most[0]:.2f} points more as seat_0, and {bound}{most[1]:.2f} more "
-            f"as seat_1, than {name} gets there against itself."
-        )
-    near, worst = member["proximity"]["mean"]["value"], member["worst"]
-    if worst is not None and near is not None:
-        sentences.append(
-            f"Against the held-out members {name} gets {float(near):.1%} of what a best response would get (mean), "
-            f"and least, {float(worst['share']['value']):.1%}, from {worst['opponent']} as {worst['seat']}."
-        )
-    return tuple(sentences)

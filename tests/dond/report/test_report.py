@@ -27,12 +27,12 @@ from dond_marl.records.record import from_json, replay
 from dond_marl.records.transcript import phrase_act
 from dond_marl.solvers.efficiency import efficiency
 from dond_marl.statistics import Estimate
-from league.evaluation.evaluate import BOTH
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
 from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
+from league.tables.final import read_final
 from league.tables.markdown import report_markdown, section_markdown
 from league.tables.standings import SHORT_COLUMNS
 from tests.command import in_process
@@ -130,20 +130,16 @@ def test_meta_game_equals_the_run_files(document, finished_league):
 
 
 def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
-    own = json.loads((finished_league / "evaluation.json").read_text())
+    figures = read_final((finished_league / "evaluation.json").read_text())
     opponents = {row["against"]: row for row in table(document, "evaluation", 1)}
-    assert set(opponents) == set(own["members"]["main"]["against"]) == {"boulware"}
-    scenarios = own["scenarios"]["number"]
+    assert set(opponents) == set(figures.opponents("main", "share")) == {"boulware"}
     for name, row in opponents.items():
-        shown = own["members"]["main"]["against"][name]
-        assert row[POINTS]["value"] == shown["played"][BOTH]["points"]["value"]
-        assert row[POINTS]["n"] == 2 * scenarios
-        share = row["share as seat_0"]
-        assert share["value"] == shown["share"]["seat_0"]["value"]
+        assert row[POINTS]["value"] == figures.row("main", name, "points").value
+        assert row[POINTS]["n"] == 2 * figures.terms["scenarios"]["number"]
+        assert row["share as seat_0"]["value"] == figures.row("main", name, "share", "seat_0").value
     lines = {row["who"]: row for row in table(document, "evaluation", 2)}
-    alone = own["members"]["main"]["self_play"][BOTH]
     itself = lines["main, against itself"]
-    assert itself[POINTS]["value"] == alone["points"]["value"]
+    assert itself[POINTS]["value"] == figures.row("main", "main", "points").value
     people = stored_human_line().figures
     assert lines["humans"][POINTS] == {
         "value": people["score"].mean, "low": people["score"].low, "high": people["score"].high,
@@ -248,7 +244,7 @@ def test_command_line_omits_the_program_folder():
     words = ["--config", "league.yaml", "--set", "league.rounds=2 3"]
     shown = "--config league.yaml --set 'league.rounds=2 3'"
     assert command_line(["/home/somebody/bin/dond", "league", *words]) == f"dond league {shown}"
-    assert command_line(["/home/somebody/dond/__main__.py", "league", *words]) == f"python -m league league {shown}"
+    assert command_line(["/home/somebody/dond/__main__.py", "league", *words]) == f"python -m dond league {shown}"
     assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {shown}"
 
 

@@ -16,7 +16,9 @@ from dond_marl.scenarios.sources import open_source
 from league.evaluation.evaluate import BEST, BOTH, evaluate
 from league.results.pair import pair_sections
 from league.tables.blocks import Report, Section, Table, report_with_short_names
-from league.tables.summaries import evaluation_summary, pair_summary
+from league.tables.final import final_summary
+from league.tables.rows import FigureRow, Figures
+from league.tables.summaries import pair_summary
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from tests.loopback import Service, completion, without_proxy_and_key
@@ -94,24 +96,17 @@ def test_gap_to_the_best_response_is_split_into_lost_and_worse_deals():
 
 
 def test_a_final_evaluation_names_what_a_best_response_takes_and_the_worst_cell():
-    cell = {"value": 0.9, "low": 0.8, "high": 1.0}
-    document = {
-        "members": {
-            "main": {
-                "exploitability": {
-                    "seat_0": {"low": 0.7, "high": 0.7, "exact": True},
-                    "seat_1": {"low": 2.17, "high": 2.17, "exact": True},
-                },
-                "against": {"tough": {"share": {"seat_0": {**cell, "value": 0.177}, "seat_1": cell}}},
-                "worst": {"opponent": "tough", "seat": "seat_0", "share": {**cell, "value": 0.177}},
-                "proximity": {"mean": {**cell, "value": 0.748}},
-            }
-        }
-    }
-    first, second = evaluation_summary(document)
+    rows = (
+        FigureRow("main", "", "proximity, mean", "", 0.748, 0.7, 0.8, 9, "share"),
+        FigureRow("main", "tough", "share", "seat_0", 0.177, 0.1, 0.2, 9, "share"),
+        FigureRow("main", "tough", "share", "seat_1", 0.9, 0.8, 1.0, 9, "share"),
+        FigureRow("main", "best response", "gain", "seat_0", 0.7, 0.7, 0.7, note="exact"),
+        FigureRow("main", "best response", "gain", "seat_1", 2.17, 2.17, 2.17, note="exact"),
+    )
+    first, second = final_summary(Figures({"members": ["main"]}, rows))
     assert re.findall(r"\d\.\d\d", first) == ["0.70", "2.17"]
     assert re.findall(r"[\d.]+%", second) == ["74.8%", "17.7%"] and second.endswith(" tough as seat_0.")
-    assert evaluation_summary({"members": {}}) == ()
+    assert final_summary(Figures({"members": []}, ())) == ()
 
 
 def test_a_report_for_people_says_a_spec_once():

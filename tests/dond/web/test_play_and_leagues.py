@@ -86,10 +86,10 @@ from dond_marl.solvers.recognition import Guess
 from dond_marl.statistics import points_of_ten
 from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
-from league.evaluation.as_json import FINAL_FILE
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.run_directory import RunDirectory
 from league.standings.history import learning_curves
+from league.tables.final import FINAL_FILE
 from league.tasks.values import Member
 from partners.equilibrium import has_table
 from partners.human import View

@@ -16,13 +16,12 @@ import league.evaluation.outcomes
 from dond.plane import draw, frontier
 from dond.terminal.tables import print_sections
 from dond_marl.dialogues.human_line import stored_human_line
-from dond_marl.game import Act, Rules, Scenario
+from dond_marl.game import SEATS, Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.solvers.efficiency import efficiency_of
 from dond_marl.solvers.solve import solve
-from league.evaluation.as_json import pair_document, pair_rows
 from league.evaluation.evaluate import (
     BEST,
     BOTH,
@@ -40,6 +39,18 @@ from league.evaluation.exploitability import compare_with_equilibrium
 from league.evaluation.matches import PlayError, Terms, score
 from league.results.pair import pair_sections
 from league.settings.rosters import zoo
+from league.tables.pair import (
+    COMPARED,
+    EQUILIBRIUM,
+    EXPLOITABILITY,
+    INFORMATION,
+    INFORMED,
+    SAFETY,
+    SELF_PLAY,
+    VALUE,
+    pair_figures,
+)
+from league.tables.rows import csv_rows, figures_document, read_figures
 from partners.equilibrium import table_for
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -235,26 +246,23 @@ def test_human_figures_are_by_speaker():
 
 
 def test_json_and_csv_hold_every_figure(small):
-    document = json.loads(json.dumps(pair_document(small, stored_human_line()), allow_nan=False))
-    header, *table = pair_rows(document)
-    rows = {tuple(cells[:3]): dict(zip(header, cells, strict=True)) for cells in table}
-    assert set(document["figures"]) == {*(line.name for line in small.lines), HUMANS}
-    for name, views in document["figures"].items():
+    written = pair_figures(small, stored_human_line())
+    document = json.loads(json.dumps(figures_document(written), allow_nan=False))
+    read = read_figures(document)
+    assert list(csv_rows(read.rows)) == list(csv_rows(written.rows))
+    names = {"linear": small.played, **{line.name: line for line in small.lines[1:]}}
+    assert {row.member for row in read.rows} == {*names, HUMANS}
+    for name, line in names.items():
         for view in VIEWS:
-            for figure, estimate in views[view].items():
-                row = rows[name, view, figure]
-                assert int(row["n"]) == estimate["n"]
-                for key in ("mean", "low", "high"):
-                    value = math.nan if row[key] == "" else float(row[key])
-                    known = math.nan if estimate[key] is None else estimate[key]
-                    assert value == pytest.approx(known, abs=1e-6, nan_ok=True)
-    played = document["figures"]["linear"][BOTH]["points"]
-    assert played == pytest.approx(small.played.figures[BOTH].points._asdict())
-    share = document["shares_of_own_points"][BEST][BOTH]["mean"]
-    assert float(rows["linear", BOTH, f"share of {BEST}"]["mean"]) == pytest.approx(share, abs=1e-6)
-    assert document["best_response_value"][BOTH]["exact"] is True
-    landed = np.array(document["landed"]["seat_0"] + document["landed"]["seat_1"])
-    assert landed[:, 2].sum() == 120 and landed[:, 0] @ landed[:, 2] / 120 == pytest.approx(played["mean"])
+            for figure, estimate in line.figures[view]._asdict().items():
+                row = read.row(name, "pushover", figure, "" if view == BOTH else view)
+                assert row.cell.estimate == pytest.approx(estimate, nan_ok=True)
+    share = read.row("linear", "pushover", f"share of {BEST}")
+    assert share.value == small.shares[BEST][BOTH].mean and share.unit == "share"
+    assert read.row(BEST, "pushover", VALUE).note == "exact"
+    splits = np.array(document["splits"]["seat_0"] + document["splits"]["seat_1"])
+    played = small.played.figures[BOTH].points
+    assert splits[:, 2].sum() == 120 and splits[:, 0] @ splits[:, 2] / 120 == pytest.approx(played.mean)
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
@@ -345,33 +353,38 @@ def test_probe_reports_gains(tmp_path, turns, values):
     options = ["--member", "stubborn", "--against", "boulware", "--sample", "20", "--probe", "--json", file]
     done = in_process("evaluate", *options, "--max-turns", turns)
     assert done.returncode == 0, done.stderr
-    found = json.loads(file.read_text())["probe"]
-    assert found["value_of_a_response"] == [pytest.approx([value] * 2) for value in values]
-    for told, hidden, gain in zip(
-        found["value_told"], found["value_of_a_response"], found["value_of_information"], strict=True
-    ):
-        assert gain == pytest.approx([told[0] - hidden[0]] * 2)
+    found = read_figures(json.loads(file.read_text()))
+
+    def bounds(member: str, against: str, figure: str) -> list[tuple[float, float]]:
+        rows = [found.row(member, against, figure, seat) for seat in SEATS]
+        return [(row.low, row.high) for row in rows]
+
+    hidden, response = bounds(BEST, "boulware", VALUE), bounds(BEST, "stubborn", VALUE)
+    assert hidden == [pytest.approx((value, value)) for value in values]
+    information = bounds(BEST, "boulware", INFORMATION)
+    for informed, value, gain in zip(bounds(BEST, "boulware", INFORMED), hidden, information, strict=True):
+        assert gain == pytest.approx([informed[0] - value[0]] * 2)
     # The second of two turns answers an offer: with it before its eyes, the partner's values add nothing.
-    assert [gain[0] > 0 for gain in found["value_of_information"]] == [True, turns > 2]
-    for response, alone, gain in zip(
-        found["value_of_a_response_to_the_member"], found["self_play"], found["exploitability"], strict=True
-    ):
-        assert gain == pytest.approx([response[0] - alone] * 2) and gain[0] > 0
-    responder = found["safety"]["responder"]
-    assert responder in zoo()
-    assert responder in done.stdout
-    beside, parted = found["equilibrium"], found["exploitability_parted"]
-    assert beside["exact"] and beside["against_itself"] == pytest.approx(list(table_for(Rules(turns)).values))
-    for seat, (own, response) in enumerate(zip(found["self_play"], beside["value_of_a_response"], strict=True)):
-        (low, high), exploited = response, found["exploitability"][seat]
+    assert [gain[0] > 0 for gain in information] == [True, turns > 2]
+    itself, exploitability = bounds("stubborn", "stubborn", SELF_PLAY), bounds("stubborn", BEST, EXPLOITABILITY)
+    for value, alone, gain in zip(response, itself, exploitability, strict=True):
+        assert gain == pytest.approx([value[0] - alone[0]] * 2) and gain[0] > 0
+    (safety,) = found.select(member="stubborn", figure=SAFETY)
+    assert safety.against in zoo() and safety.against in done.stdout
+    equilibrium = [low for low, _ in bounds(EQUILIBRIUM, EQUILIBRIUM, SELF_PLAY)]
+    assert equilibrium == pytest.approx(list(table_for(Rules(turns)).values))
+    compared = {field: bounds("stubborn", "", figure) for field, figure in COMPARED.items()}
+    parts = [bounds("stubborn", BEST, f"{EXPLOITABILITY}, {part}") for part in ("conceded", "weak")]
+    for seat, (low, high) in enumerate(bounds(BEST, EQUILIBRIUM, VALUE)):
         assert low <= high and (turns > 4 or low == high)
-        assert parted["conceded"][seat] == pytest.approx([low - own, high - own])
-        weak = parted["weak"][seat]
-        assert weak == pytest.approx([exploited[0] + own - high, exploited[1] + own - low])
+        alone = itself[seat][0]
+        assert parts[0][seat] == pytest.approx((low - alone, high - alone))
+        gain = exploitability[seat]
+        assert parts[1][seat] == pytest.approx((gain[0] + alone - high, gain[1] + alone - low))
         # An equilibrium against the member gets no more than a best response, nor the member than one to it.
-        assert beside["it_against_member"][seat] <= found["value_of_a_response_to_the_member"][seat][1] + 1e-9
-        assert beside["member_against_it"][seat] <= high + 1e-5
-        assert beside["less_than_it"][seat] >= -(high - beside["against_itself"][seat]) - 1e-5
+        assert compared["equilibrium"][seat][0] <= response[seat][1] + 1e-9
+        assert compared["member"][seat][0] <= high + 1e-5
+        assert compared["shortfall"][seat][0] >= -(high - equilibrium[seat]) - 1e-5
     assert "conceded" in done.stdout and "an equilibrium" in done.stdout
 
 
@@ -408,8 +421,10 @@ def test_probe_with_memory_gives_bounds(tmp_path):
     options = ["--member", "micro", "--against", "random", "--sample", "5", "--max-turns", "4", "--probe"]
     done = in_process("evaluate", *options, "--json", file)
     assert done.returncode == 0, done.stderr
-    found = json.loads(file.read_text())["probe"]
-    for low, high in found["exploitability"]:
+    gains = list(read_figures(json.loads(file.read_text())).select(member="micro", figure=EXPLOITABILITY))
+    assert len(gains) == 2
+    for gain in gains:
+        low, high = gain.low, gain.high
         assert 0 <= low < high
     assert f"{low:.2f}..{high:.2f}" in done.stdout
 

@@ -12,11 +12,10 @@ import pytest
 from rich.console import Console
 
 from dond.terminal.tables import print_sections
-from dond_marl.game import Act, Rules, Scenario
+from dond_marl.game import SEATS, Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
-from league.evaluation.as_json import final_document, write_final_files
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
@@ -24,6 +23,8 @@ from league.ledger.ledger import Ledger
 from league.ledger.run_directory import find_run
 from league.results.pair import final_sections
 from league.standings.references import reference_of
+from league.tables.final import final_figures, worst_share, write_final_files
+from league.tables.rows import csv_rows, read_figures
 from partners.rosters import DEV, roster
 from tests.command import dond, in_process
 from tests.killing import run
@@ -131,7 +132,7 @@ def test_uncertain_reference_has_no_share():
     assert any(each.player == BY_ODDS for each in gambles)
     assert np.isnan(one.proximity.cells.value).all() and np.isnan(one.proximity.mean.value)
     assert one.proximity.worst() is None
-    assert final_document(found)["members"]["main"]["worst"] is None
+    assert worst_share(final_figures(found), "main") is None
 
 
 def test_stored_references_need_their_rules():
@@ -290,7 +291,7 @@ def test_run_is_evaluated_on_heldout_members_and_scenarios(evaluated):
 
 def test_the_same_run_is_evaluated_to_the_same_figures_however_it_was_named(folder, evaluated):
     again = evaluate_run(find_run(folder.parent), sample=20)
-    assert json.dumps(final_document(again)) == json.dumps(final_document(evaluated))
+    assert list(csv_rows(final_figures(again).rows)) == list(csv_rows(final_figures(evaluated).rows))
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -310,24 +311,28 @@ def test_tables_hold_every_figure(evaluated, width):
 
 def test_files_hold_the_evaluation(evaluated, tmp_path):
     write_final_files(tmp_path, evaluated)
-    told = json.loads((tmp_path / "evaluation.json").read_text())["members"]["main"]
+    figures = read_figures(json.loads((tmp_path / "evaluation.json").read_text()))
     (one,) = evaluated.members
-    assert told["proximity"]["mean"]["value"] == float(one.proximity.mean.value)
-    assert told["against"]["tough"]["reference"]["seat_0"]["kind"] == EXACT
-    assert told["against"]["tough"]["best_known"] is None
-    assert told["against"]["micro"]["reference"]["seat_0"] == {"kind": NONE, "points": None}
-    assert told["worst"]["opponent"] == "tough"
-    (hunter,) = (each for each in one.exploiters if each.exploiter == "hunter")
-    assert told["exploiters"]["hunter"]["gain"]["seat_1"]["value"] == hunter.gain[1].mean
-    for seat, gain in told["exploitability"].items():  # conceded and weak are the whole gain
-        conceded, weak = (told["exploitability_parted"][part][seat] for part in ("conceded", "weak"))
-        assert conceded["low"] + weak["high"] == pytest.approx(gain["high"])
-        assert conceded["high"] + weak["low"] == pytest.approx(gain["low"])
+    assert figures.row("main", "", "proximity, mean").value == float(one.proximity.mean.value)
+    assert figures.row("main", "tough", "reference's points", "seat_0").note == EXACT
+    assert figures.row("main", "tough", "best known", "seat_0") is None
+    unknown = figures.row("main", "micro", "reference's points", "seat_0")
+    assert unknown.note == NONE and np.isnan(unknown.high)
+    assert worst_share(figures, "main").against == "tough"
+    (hunter,) = (exploiter for exploiter in one.exploiters if exploiter.exploiter == "hunter")
+    assert figures.row("main", "hunter", "gain", "seat_1").value == hunter.gain[1].mean
+    for seat in SEATS:  # conceded and weak are the whole gain
+        gain, conceded, weak = (
+            figures.row("main", "best response", name, seat) for name in ("gain", "gain, conceded", "gain, weak")
+        )
+        assert conceded.low + weak.high == pytest.approx(gain.high)
+        assert conceded.high + weak.low == pytest.approx(gain.low)
     with (tmp_path / "evaluation.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     (share,) = (row for row in rows if row["figure"] == "proximity, worst tenth")
     assert float(share["value"]) == pytest.approx(float(one.proximity.worst_tenth.value), abs=1e-6)
-    assert {row["against"] for row in rows} == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
+    opponents = {row["against"] for row in rows if row["member"] == "main"}
+    assert opponents == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
 
 
 def test_the_command_evaluates_a_run(folder, tmp_path):
@@ -336,7 +341,7 @@ def test_the_command_evaluates_a_run(folder, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "On lewis, split test: 8 scenarios" in done.stdout
-    assert json.loads((tmp_path / "e.json").read_text())["members"].keys() == {"main"}
+    assert json.loads((tmp_path / "e.json").read_text())["members"] == ["main"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,285 @@
+"""The final evaluation as figures and as a section: mains compared with best responses, self-play and people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
+from dond_marl.game import SEATS
+from dond_marl.statistics import Estimate, Estimates
+from league.evaluation.evaluate import BOTH, HUMANS, human_figures
+from league.evaluation.final import BOUND, EXACT, FinalEvaluation, MemberEvaluation
+from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, number_cell
+from league.tables.pair import played_rows, unit_of
+from league.tables.rows import FigureRow, Figures, bounded_row, figure_row, read_figures, write_figures
+
+KEY, TITLE = "evaluation", "Held-out evaluation"
+FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
+PLAYED = {  # figure: its heading
+    "points": "points of ten",
+    "deals": "deals",
+    "welfare": "welfare efficiency",
+    "nash": "Nash efficiency",
+    "egalitarian": "fairness",
+    "pareto": "Pareto-optimal of deals",
+    "turns": "acts",
+}
+NAMES = ("points", "left", *list(PLAYED)[1:])  # figures of each player's games
+SHARES = {  # figure: its label in the summary of a member
+    "mean": "share of the references' points, mean",
+    "of partners": "  over partners like these",
+    "exact": "  where the reference is exact",
+    "worst tenth": "  worst tenth of the partners",
+}
+RESPONSE, GAIN, DROP = "best response", "gain", "victim drop"
+PARTS = {"conceded": f"{GAIN}, conceded", "weak": f"{GAIN}, weak"}  # of a best response's gain: the figures' names
+REFERENCE, BEST_KNOWN, SHARE = "reference's points", "best known", "share"
+
+
+def final_figures(final: FinalEvaluation) -> Figures:
+    """The final evaluation as rows: of each main member, and of each point of reference."""
+    games = 2 * final.scenarios.size
+    terms = {
+        "scenarios": {"source": final.source.label, "number": final.scenarios.size, "sha256": final.source.digest()},
+        "rules": {"max_turns": final.rules.max_turns, "disagree": final.rules.disagree},
+        "seed": final.seed,
+        "confidence": final.confidence,
+        "notes": list(final.notes),
+        "members": [member.member for member in final.members],
+        "points_of_reference": [line.name for line in final.points],
+    }
+    rows = [row for member in final.members for row in _member_rows(member, games)]
+    rows += [row for line in final.points for row in played_rows(line.name, "", line.figures, NAMES)]
+    return Figures(terms, tuple(rows))
+
+
+def write_final_files(directory: Path, final: FinalEvaluation) -> None:
+    """``evaluation.json`` and ``evaluation.csv`` in a run's folder."""
+    write_figures(final_figures(final), directory / FINAL_FILE, directory / FINAL_TABLE)
+
+
+def read_final(text: str) -> Figures:
+    """The figures of the text of ``evaluation.json``. Raises ``ValueError`` if a field is missing or malformed."""
+    try:
+        figures = read_figures(json.loads(text))
+        final_section(figures, stored_human_line())  # reads every term
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"no final evaluation: {error}") from error
+    return figures
+
+
+def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow]:
+    """The rows of one member; ``games``: games against each opponent, in both seats."""
+    name, proximity = evaluation.member, evaluation.proximity
+    total = games * len(evaluation.matchups)
+    for share in SHARES:
+        estimates = getattr(proximity, share.replace(" ", "_"))
+        yield figure_row(name, "", f"proximity, {share}", "", _estimate(estimates, total), "share")
+    yield figure_row(name, "", "agreement", "", _estimate(evaluation.agreement, total), "share")
+    yield figure_row(name, "", "welfare", "", _estimate(evaluation.welfare, total), "share")
+    for index, matchup in enumerate(evaluation.matchups):
+        opponent = matchup.opponent
+        for seat, (seat_name, mark) in enumerate(zip(SEATS, matchup.marks, strict=True)):
+            share_of = _estimate(proximity.cells.entry(index, seat), games // 2)
+            yield figure_row(name, opponent, SHARE, seat_name, share_of, "share")
+            most = float(mark.points.mean())
+            least = most if mark.kind == EXACT else math.nan
+            yield FigureRow(name, opponent, REFERENCE, seat_name, least, least, most, note=mark.kind)
+            if matchup.known is not None:
+                known = matchup.known[seat]
+                points = (known.points, known.points, known.points)
+                yield FigureRow(name, opponent, BEST_KNOWN, seat_name, *points, note=known.player)
+        yield from played_rows(name, opponent, matchup.played.figures, NAMES)
+    yield from played_rows(name, name, evaluation.self_play.figures, NAMES)
+    for exploiter in evaluation.exploiters:
+        for seat_name, gain, drop in zip(SEATS, exploiter.gain, exploiter.drop, strict=True):
+            yield figure_row(name, exploiter.exploiter, GAIN, seat_name, gain)
+            yield figure_row(name, exploiter.exploiter, DROP, seat_name, drop)
+    if evaluation.exploitability is not None:
+        for seat_name, exploited in zip(SEATS, evaluation.exploitability, strict=True):
+            yield bounded_row(name, RESPONSE, GAIN, seat_name, *exploited.gain, exact=exploited.response.exact)
+    if evaluation.split_gains is not None:
+        for part, pair in evaluation.split_gains._asdict().items():
+            for seat_name, (low, high) in zip(SEATS, pair, strict=True):
+                yield bounded_row(name, RESPONSE, PARTS[part], seat_name, low, high, exact=False)
+
+
+def _estimate(estimates: Estimates, n: int) -> Estimate:
+    return Estimate(float(estimates.value), n, float(estimates.low), float(estimates.high))
+
+
+def final_section(figures: Figures, human: HumanLine) -> Section:
+    """The section from the figures of ``evaluation.json``, with those of people for comparison."""
+    tables = tuple(table for name in figures.terms["members"] for table in _member_tables(name, figures, human))
+    return Section(KEY, TITLE, (*_notes(figures), about_people(human)), tables)
+
+
+def final_summary(figures: Figures) -> tuple[str, ...]:
+    """Outcome of the final evaluation: exploitability of the first main, and its mean and worst held-out share."""
+    if not figures.terms["members"]:
+        return ()
+    name = figures.terms["members"][0]
+    sentences = []
+    gains = list(figures.select(member=name, against=RESPONSE, figure=GAIN))
+    if gains:
+        first, second = (gain.high for gain in gains)
+        bound = "" if all(gain.note == "exact" for gain in gains) else "at most "
+        sentences.append(
+            f"A best response to {name} gets {bound}{first:.2f} points more as seat_0, and {bound}{second:.2f} more as "
+            f"seat_1, than {name} gets there against itself."
+        )
+    mean, worst = figures.row(name, "", "proximity, mean"), worst_share(figures, name)
+    if worst is not None and mean is not None and not math.isnan(mean.value):
+        sentences.append(
+            f"Against the held-out members {name} gets {mean.value:.1%} of what a best response would get (mean), "
+            f"and least, {worst.value:.1%}, from {worst.against} as {worst.seat}."
+        )
+    return tuple(sentences)
+
+
+def worst_share(figures: Figures, member: str) -> FigureRow | None:
+    """The smallest share of a reference's points, the first of equals; ``None`` where none is known."""
+    known = [row for row in figures.select(member=member, figure=SHARE) if not math.isnan(row.value)]
+    return min(known, key=lambda row: row.value, default=None)
+
+
+def names_in(figures: Figures) -> Iterator[str]:
+    """All names of members in the figures, some more than once."""
+    for row in figures.rows:
+        yield from (name for name in (row.member, row.against) if name)
+
+
+def people(human: HumanLine) -> Table:
+    """The figures of people, as a table of one row."""
+    return Table("Figures of people", *align_columns([_human_cells(human)], [HUMANS]), label="who")
+
+
+def about_people(human: HumanLine) -> str:
+    """A note on the data of people and how their games differ."""
+    return (
+        f"{HUMANS.capitalize()}: {human.perspectives:,} sides of published negotiations, on their own scenarios and by "
+        f"talking; seat_0 speaks first; their utterances and the closing selection count as acts; {CONFIDENCE:.0%} "
+        f"intervals. {human.source}."
+    )
+
+
+def _notes(figures: Figures) -> tuple[str, ...]:
+    scenarios, rules = figures.terms["scenarios"], figures.terms["rules"]
+    conceded = (
+        "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there "
+        "against itself; it is relative to the equilibrium of the shipped table, and others share otherwise. Weak "
+        "is the rest: what the member's own answers and offers give away."
+    )
+    return (
+        f"On {scenarios['source']}: {scenarios['number']:,} scenarios, each in both seats; max_turns "
+        f"{rules['max_turns']}, disagree {rules['disagree']}.",
+        *(f"{note[0].upper()}{note[1:]}." for note in figures.terms["notes"]),
+        "The reference is the most that can be earned from the same partner in the same seat: the exact best "
+        "response, or (at most) a certified upper bound, for which the share is at most the true one; no member of "
+        "this league is a reference. Best known: what the response stored with the bound earns or, without a bound, "
+        "the most that a scripted partner or a response by the partner's odds earns in the same games. Worst tenth: "
+        "of the partners, at least one. Gain: an exploiter's points minus what the member gets against itself in that "
+        "seat; drop: what the member gets from its held-out opponents minus what it gets from the exploiter.",
+        *((conceded,) if any(figures.select(figure=PARTS["weak"])) else ()),
+        f"Intervals are {figures.terms['confidence']:.0%}, over scenarios; n counts games (against itself and for "
+        f"people: sides of games). Points of reference are what the same scenarios pay at the split of that name.",
+    )
+
+
+def _member_tables(name: str, figures: Figures, human: HumanLine) -> list[Table]:
+    columns: dict[str, tuple[str, str]] = {}
+    for figure, heading in PLAYED.items():
+        columns[heading] = (figure, "")
+        if figure == "points":
+            columns |= {f"as {seat}": (figure, seat) for seat in SEATS}
+    lines = {f"{name}, against itself": (name, name)}
+    lines |= {reference: (reference, "") for reference in figures.terms["points_of_reference"]}
+    cells: list[dict[str, Cell]] = [
+        {heading: figures.cell(*pair, *column) for heading, column in columns.items()} for pair in lines.values()
+    ]
+    compared = align_columns([*cells, _human_cells(human)], [*lines, HUMANS])
+    return [
+        _summary_table(name, figures),
+        _opponents_table(name, figures),
+        Table(f"{name} against itself, with points of reference and people", *compared, label="who"),
+        _exploiters_table(name, figures),
+    ]
+
+
+def _summary_table(name: str, figures: Figures) -> Table:
+    kinds = [row.note for row in figures.select(member=name, figure=REFERENCE)]
+    rows = [TableRow(label, (figures.cell(name, "", f"proximity, {share}"),)) for share, label in SHARES.items()]
+    if (worst := worst_share(figures, name)) is not None:
+        rows.append(TableRow(f"  worst: {worst.against}, as {worst.seat}", (worst.cell,)))
+    rows.append(TableRow("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)))
+    rows.append(TableRow("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
+    rows.append(TableRow("agreement", (figures.cell(name, "", "agreement"),)))
+    rows.append(TableRow("welfare efficiency", (figures.cell(name, "", "welfare"),)))
+    return Table(f"{name} against all held-out members", ("value",), tuple(rows), label="figure")
+
+
+def _opponents_table(name: str, figures: Figures) -> Table:
+    """Points and shares of the reference per opponent, worst share first."""
+    rows: dict[str, dict[str, Cell]] = {}
+    means: dict[str, float] = {}  # of the shares in both seats
+    for opponent in figures.opponents(name, SHARE):
+        shares = {seat: figures.cell(name, opponent, SHARE, seat) for seat in SEATS}
+        rows[opponent] = {
+            "points of ten": figures.cell(name, opponent, "points"),
+            **{f"as {seat}": figures.cell(name, opponent, "points", seat) for seat in SEATS},
+            **{f"best response as {seat}": _reference_cell(figures, name, opponent, seat) for seat in SEATS},
+            **{f"share as {seat}": share for seat, share in shares.items()},
+            "deals": figures.cell(name, opponent, "deals"),
+            **{f"best known as {seat}": _best_known_cell(figures, name, opponent, seat) for seat in SEATS},
+        }
+        values = [cell.estimate.mean for cell in shares.values() if cell is not None]
+        defined = [value for value in values if not math.isnan(value)]
+        means[opponent] = sum(defined) / len(defined) if defined else math.inf
+    ordered = sorted(rows, key=lambda opponent: means[opponent])
+    columns = align_columns([rows[opponent] for opponent in ordered], ordered)
+    return Table(f"{name} against each", *columns, label="against")
+
+
+def _reference_cell(figures: Figures, name: str, opponent: str, seat: str) -> Cell:
+    row = figures.row(name, opponent, REFERENCE, seat)
+    if row is None or math.isnan(row.high):
+        return None
+    return number_cell(row.high) if row.note == EXACT else f"at most {row.high:.2f}"
+
+
+def _best_known_cell(figures: Figures, name: str, opponent: str, seat: str) -> Cell:
+    """The most points of any known policy in one seat, and its name; empty where the reference is exact."""
+    row = figures.row(name, opponent, BEST_KNOWN, seat)
+    return None if row is None else f"{row.value:.2f}, {row.note}"
+
+
+def _human_cells(human: HumanLine) -> dict[str, Cell]:
+    figures = human_figures(human)
+    cells: dict[str, Cell] = {}
+    for name, heading in PLAYED.items():
+        estimate = getattr(figures[BOTH], name)
+        cells[heading] = None if math.isnan(estimate.mean) else Figure(estimate, unit_of(name))
+        if name == "points":
+            cells |= {f"as {seat}": Figure(figures[seat].points) for seat in SEATS}
+    return cells
+
+
+def _exploiters_table(name: str, figures: Figures) -> Table:
+    """Gain of each exploiter by its seat, and drop of the member by the member's seat."""
+    columns = {
+        f"{short} as {seat}": (figure, seat) for short, figure in ((GAIN, GAIN), ("drop", DROP)) for seat in SEATS
+    }
+    exploiters = figures.opponents(name, GAIN)
+    lines = [("best response, under the whole prior", RESPONSE, columns)] if RESPONSE in exploiters else []
+    for part, figure in PARTS.items():
+        if figures.row(name, RESPONSE, figure, SEATS[0]) is not None:
+            lines.append((f"  {part}", RESPONSE, {f"{GAIN} as {seat}": (figure, seat) for seat in SEATS}))
+    lines += [(exploiter, exploiter, columns) for exploiter in exploiters if exploiter != RESPONSE]
+    rows = tuple(
+        TableRow(label, tuple(figures.cell(name, against, *keys[head]) if head in keys else None for head in columns))
+        for label, against, keys in lines
+    )
+    return Table(f"Exploitability of {name}, points of ten", tuple(columns), rows, label="exploiter")
