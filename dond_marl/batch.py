@@ -126,7 +126,7 @@ class GameBatch:
             counts=self._counts.T,
             my_utilities=self._values[mine].T,
             partner_utilities=theirs,
-            history=self._history(),
+            history=History(self._acts, self._offers, self.turns_taken, self.live, self._messages),
             last_partner_act=self._last_act,
             last_partner_offer_for_me=offered.T,
             turns_remaining=constant(self.rules.max_turns - self.turns_taken, np.int8, size),
@@ -161,12 +161,9 @@ class GameBatch:
             if self._messages is None:
                 self._messages = np.full(self._acts.shape, "", dtype=np.object_)
             self._messages[turn, columns] = messages
-        if turn < self.rules.talk_turns:
-            np.copyto(self._claims[seat], oA, where=offers)
-            self._claimed[seat] |= offers
-            self._last_act = _seal(act)
-        else:  # a secret claim: the other seat observes this seat's previous act only
-            self._last_act = self._acts[turn - 2, live] if turn >= 2 else constant(Act.END, np.int8, self.open)
+        np.copyto(self._claims[seat], oA, where=offers)
+        self._claimed[seat] |= offers
+        self._last_act = _seal(act)
         self.turns_taken += 1
         self._settle(act, offers, illegal)
 
@@ -196,18 +193,10 @@ class GameBatch:
             messages=None if self._messages is None else self._messages.T,
         )
 
-    def _history(self) -> History:
-        """The history that the seat to move observes: without the other seat's secret claim."""
-        acts, offers, public = self._acts, self._offers, self.rules.talk_turns
-        if self.turns_taken > public:
-            acts, offers = acts.copy(), offers.copy()
-            acts[public:], offers[public:] = Act.END, 0
-        return History(acts, offers, self.turns_taken, self.live, self._messages)
-
     def _legal_messages(self, decisions: Decisions) -> Texts | None:
         """The messages of ``decisions``, ``[open]``, ``None`` where the game takes none. Raises ``ValueError``."""
         messages, rules = decisions.messages, self.rules
-        if messages is None or not rules.message_length or self.turns_taken >= rules.talk_turns:
+        if messages is None or not rules.message_length:
             return None
         messages = np.asarray(messages, dtype=np.object_)
         if messages.shape != (self.open,):
@@ -243,8 +232,6 @@ class GameBatch:
         """Finish the games that end with ``act``: store their outcomes and remove them from the open games."""
         if self.turns_taken == self.rules.max_turns:
             done = np.ones(len(act), dtype=bool)
-        elif self.rules.secret_claims:
-            done = np.zeros(len(act), dtype=bool)
         elif self.rules.disagree == "ends":
             done = ~offers
         else:
@@ -268,14 +255,10 @@ class GameBatch:
         closing, seat = act[ended], (self.turns_taken - 1) % 2
         counts = self._counts.take(ended, axis=1)
         ending = np.full(len(ended), Ending.TURN_LIMIT, dtype=np.int8)
-        if self.rules.secret_claims:
-            (first, has_first), (second, has_second) = (self._selection(seat_, ended) for seat_ in (0, 1))
-            agreed = np.zeros(len(ended), dtype=bool)  # AGREE was a claim
-        else:
-            first, second = (claims.take(ended, axis=1) for claims in self._claims)
-            has_first, has_second = (claimed[ended] for claimed in self._claimed)
-            agreed = closing == _AGREE
-            ending[closing == _END] = Ending.END
+        first, second = (claims.take(ended, axis=1) for claims in self._claims)
+        has_first, has_second = (claimed[ended] for claimed in self._claimed)
+        agreed = closing == _AGREE
+        ending[closing == _END] = Ending.END
         selected = ((first + second) == counts).all(axis=0) & has_first & has_second
         ending[agreed] = Ending.AGREE
         if self.rules.disagree == "ends":
@@ -301,16 +284,6 @@ class GameBatch:
         self._ending[columns] = ending
         self._allocation[0][:, columns] = share
         self._allocation[1][:, columns] = (counts - share) * deal
-
-    def _selection(self, seat: int, ended: Rows) -> tuple[Int8s, Bools]:
-        """The items that ``seat`` selects with its secret claim in k ending games, ``[3, k]``, and where it selects."""
-        columns, turn = self.live[ended], self.rules.max_turns - 1 - (self.rules.max_turns - 1 - seat) % 2
-        act, oA = self._acts[turn, columns], self._offers[turn].take(columns, axis=1)
-        claims = [claims.take(ended, axis=1) for claims in self._claims]
-        own, agreed = claims[seat], self._counts.take(ended, axis=1) - claims[1 - seat]
-        offers = are_offers(act)
-        share = np.where(offers, oA, np.where(act == _AGREE, agreed, own))
-        return share, offers | (act == _AGREE) | ((act == _END) & self._claimed[seat][ended])
 
 
 def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:

@@ -15,9 +15,7 @@ END                 Always legal. Final selection: each seat's latest own claim 
 No turn left        The same final selection.
 ==================  =================================================================================================
 
-Two variants, both off by default. *Talk* (``message_length``): each act carries a message of free text, which changes
-no rule. *Secret claims* (``secret_claims``): the acts before the last two are not binding; the last two are one claim
-of each seat, hidden from the other, and then comes the final selection.
+A variant, off by default: *talk* (``message_length``). Each act carries a message of free text, which changes no rule.
 
 Standard library only: everything else in the project is built on this file.
 """
@@ -158,14 +156,11 @@ class Rules:
 
     ``max_turns``: acts of both seats together, 1..100. ``disagree``: DISAGREE ``"ends"`` the game or only ``"rejects"``
     the offer on the table. ``message_length``: maximum characters of an act's message, 0 for games without messages.
-    ``secret_claims``: the last two acts are each seat's secret claim and earlier ones are not binding; no act ends such
-    a game early, so its ``disagree`` is always ``"rejects"``.
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
     disagree: Disagree = "ends"
     message_length: int = 0
-    secret_claims: bool = False
 
     def __post_init__(self) -> None:
         turns = as_integer(self.max_turns)
@@ -181,18 +176,6 @@ class Rules:
                 f"got {_short(self.message_length)}"
             )
         object.__setattr__(self, "message_length", length)
-        if self.secret_claims not in (False, True):
-            raise ValueError(f"secret_claims must be True or False; got {_short(self.secret_claims)}")
-        object.__setattr__(self, "secret_claims", bool(self.secret_claims))
-        if self.secret_claims:
-            if turns < 2:
-                raise ValueError(f"secret_claims needs max_turns of at least 2, a claim of each seat; got {turns}")
-            object.__setattr__(self, "disagree", "rejects")
-
-    @property
-    def talk_turns(self) -> int:
-        """The number of public acts: all, or with secret claims all but the last two."""
-        return self.max_turns - 2 if self.secret_claims else self.max_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +198,7 @@ class State:
     """A negotiation as a value: the scenario, the rules and the acts so far.
 
     ``claims`` and ``outcome`` follow from ``history``; :func:`apply` updates them so that nothing is searched twice.
-    ``claims[seat]``: the seat's latest own claim, ``None`` before its first offer; a secret one enters at the end.
+    ``claims[seat]``: the seat's latest own claim, ``None`` before its first offer.
     ``messages[i]``: the message of ``history[i]``, ``""`` for none; empty in games without messages.
     """
 
@@ -241,19 +224,9 @@ class State:
         """Whether the game has ended."""
         return self.outcome is not None
 
-    @property
-    def claiming(self) -> bool:
-        """Whether the next act is a secret claim."""
-        return len(self.history) >= self.rules.talk_turns
-
-    @property
-    def public_history(self) -> tuple[Action, ...]:
-        """The acts visible to both seats: all, except secret claims before the game is over."""
-        return self.history if self.outcome is not None else self.history[: self.rules.talk_turns]
-
     def last_act(self, seat: int) -> Act | None:
-        """The latest public act of ``seat``, ``None`` before its first."""
-        size = len(self.public_history)
+        """The latest act of ``seat``, ``None`` before its first."""
+        size = len(self.history)
         index = size - 1 if (size - 1) % 2 == seat else size - 2
         return self.history[index].act_type if index >= 0 else None
 
@@ -307,20 +280,6 @@ def rule_against_message(rules: Rules, message: str) -> str | None:
     return None
 
 
-def selection(state: State, seat: int, claim: Action) -> Triple | None:
-    """The items that ``seat`` selects with its secret ``claim``, ``None`` for nothing; ``state``: the unfinished game.
-
-    An offer selects its ``oA``, AGREE the items that the partner's latest public claim leaves, END the seat's own
-    latest public claim, DISAGREE nothing.
-    """
-    if claim.act_type.is_offer:
-        return claim.oA
-    theirs = state.claims[1 - seat]
-    if claim.act_type is Act.AGREE and theirs is not None:
-        return rest(state.scenario.counts, theirs)
-    return state.claims[seat] if claim.act_type is Act.END else None
-
-
 def legal_actions(state: State) -> tuple[Action, ...]:
     """Every legal action of the seat to move, in the order of the act numbers, each ``oA`` counting up from zeros."""
     if state.is_over:
@@ -335,7 +294,7 @@ def legal_actions(state: State) -> tuple[Action, ...]:
 def apply(state: State, action: Action, message: str = "") -> State:
     """The negotiation after ``action`` of the seat to move. Raises :class:`IllegalAct` and changes nothing.
 
-    ``message``: the act's message, in games with messages. A secret claim carries none: it is replaced by ``""``.
+    ``message``: the act's message, in games with messages.
     """
     rule = rule_against(state, action) or rule_against_message(state.rules, message)
     if rule is not None:
@@ -353,9 +312,6 @@ def apply(state: State, action: Action, message: str = "") -> State:
     else:
         made = Action(act)  # oA is ignored: canonically zeros
         claims = state.claims
-    if state.claiming:
-        message = ""
-        claims = _selections(state, made, seat) if state.turns_remaining == 1 else state.claims
     outcome = _outcome(state, act, seat, claims)
     messages = (*state.messages, message) if state.rules.message_length else ()
     return State(state.scenario, state.rules, (*state.history, made), claims, outcome, messages)
@@ -367,26 +323,19 @@ def forfeit(state: State, rule_broken: str) -> State:
     return State(state.scenario, state.rules, state.history, state.claims, outcome, state.messages)
 
 
-def _selections(state: State, made: Action, seat: int) -> tuple[Triple | None, Triple | None]:
-    """The selections of both seats from their secret claims; ``made`` by ``seat`` is the second claim."""
-    first, second = selection(state, 1 - seat, state.history[-1]), selection(state, seat, made)
-    return (first, second) if seat == 1 else (second, first)
-
-
 def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Triple | None]) -> Outcome | None:
     """The outcome of the game after ``act``, or ``None`` while it goes on."""
-    counts, binding = state.scenario.counts, not state.rules.secret_claims
-    if act is Act.AGREE and binding:
+    counts = state.scenario.counts
+    if act is Act.AGREE:
         offered = claims[1 - seat]
         assert offered is not None  # AGREE was legal
         mine = rest(counts, offered)
         return _deal(state.scenario, Ending.AGREE, (mine, offered) if seat == 0 else (offered, mine))
     if act is Act.DISAGREE and state.rules.disagree == "ends":
         return Outcome(Ending.DISAGREE, None, (0, 0))
-    ends = act is Act.END and binding
-    if not ends and state.turns_remaining > 1:
+    if act is not Act.END and state.turns_remaining > 1:
         return None
-    ending = Ending.END if ends else Ending.TURN_LIMIT
+    ending = Ending.END if act is Act.END else Ending.TURN_LIMIT
     first, second = claims
     if first is not None and second is not None and rest(counts, first) == second:
         return _deal(state.scenario, ending, (first, second))

@@ -53,8 +53,7 @@ UNREACHED_BOUND = 0.05  # share of the games; leaving out more of them would bia
 class History:
     """The acts of both seats in B games, ``act[B, t]`` and ``oA[B, t, 3]``; turn ``i`` is of seat ``i % 2``.
 
-    The arrays are gathered when they are first read: occupants without memory cost nothing. A secret claim of the
-    partner is shown as END.
+    The arrays are gathered when they are first read: occupants without memory cost nothing.
     """
 
     __slots__ = ("_act", "_acts", "_messages", "_oA", "_offers", "_rows", "turns_taken")

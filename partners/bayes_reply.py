@@ -157,8 +157,8 @@ class Tables:
     def __init__(
         self, programs: Sequence[Partner], chances: Doubles, contexts: Contexts, rules: Rules, prior: str
     ) -> None:
-        if rules.disagree != "ends" or rules.secret_claims:
-            raise NotComputable(f'the Bayes reply needs disagree="ends" and claims that bind; got {rules}')
+        if rules.disagree != "ends":
+            raise NotComputable(f'the Bayes reply needs disagree="ends"; got {rules}')
         self.programs, self.contexts, self.rules, self.prior = programs, contexts, rules, prior
         self._replies = [Replies(each, rules, contexts.theirs, prior) for each in programs]
         self.width, views = self._replies[0].width, contexts.theirs.size

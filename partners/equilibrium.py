@@ -81,8 +81,6 @@ class EquilibriumPartner:
 
 def table_for(rules: Rules, temperature: float = SMALL) -> Equilibrium:
     """The table of games under ``rules``; raises :class:`~dond_marl.errors.InputError` where there is none."""
-    if rules.secret_claims:
-        raise InputError("an equilibrium is of games whose acts bind; none is known with secret claims: leave them out")
     return Equilibrium.load(rules.max_turns, temperature, rules.disagree)
 
 
@@ -112,7 +110,7 @@ def _parts(occupant: object) -> Iterator[object]:
 
 def has_table(rules: Rules, scenarios: Scenarios) -> bool:
     """Whether there is a table for games under ``rules`` over all of ``scenarios``."""
-    return rules.max_turns in TEMPERATURES and not rules.secret_claims and _covers(table_for(rules), scenarios)
+    return rules.max_turns in TEMPERATURES and _covers(table_for(rules), scenarios)
 
 
 def _covers(table: Equilibrium, scenarios: Scenarios) -> bool:

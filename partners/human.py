@@ -80,7 +80,7 @@ class Human:
 
     def act(self, turns: Turns) -> Decisions:
         act, oA = np.zeros(turns.size, dtype=np.int8), np.zeros((turns.size, 3), dtype=np.int8)
-        length = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
+        length = turns.rules.message_length
         write = getattr(self.interface, "message", None) if length else None
         messages = None if write is None else np.full(turns.size, "", dtype=np.object_)
         for row, view in enumerate(views(turns)):

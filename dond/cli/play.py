@@ -6,7 +6,6 @@ examples:
   dond play --partner expert
   dond play --partner generated    # a stranger: another program each game, named afterwards
   dond play --partner announcer --messages    # each act with a line of text
-  dond play --partner heuristic --secret-claims    # acts do not bind, one secret claim does
   dond play --partner "boulware(exponent=2)" --seat 0 --games 3 --max-turns 6
   dond play --partner heuristic --scenarios self_play --data-dir FOLDER \
       --disagree rejects
@@ -35,7 +34,6 @@ from dond.table.game import (
     frontier_table,
     inert,
     opening,
-    protocol,
     values_table,
 )
 from dond.table.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
@@ -72,9 +70,6 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 @click.option("--seed", type=SEED, metavar="N", help="random seed (a new one every time; it is shown)")
 @click.option("--games", type=integer(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
 @click.option("--messages", is_flag=True, help=f"each act may carry a message of {MESSAGE_LENGTH} characters")
-@click.option(
-    "--secret-claims", is_flag=True, help="acts do not bind; each seat makes one binding secret claim at the end"
-)
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
 def command(
     partner: str,
@@ -87,7 +82,6 @@ def command(
     max_turns: int | None,
     disagree: Disagree | None,
     messages: bool,
-    secret_claims: bool,
     record: Path | None,
 ) -> None:
     """Play games with a person at the terminal."""
@@ -97,10 +91,7 @@ def command(
     source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
     partner = expand_run_name(partner)
     occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
-    max_turns = max_turns or Rules().max_turns
-    if secret_claims and max_turns < 2:
-        raise InputError(f"--secret-claims needs --max-turns of at least 2, a claim of each seat; got {max_turns}")
-    rules = Rules(max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0, secret_claims)
+    rules = Rules(max_turns or Rules().max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0)
     check_game([occupant], rules, source)
     if isinstance(occupant, LLMPartner):
         occupant.check_key()
@@ -138,8 +129,6 @@ def _writable(record: Path | None) -> Path:
 
 def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
     screen.write(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
-    if sitting.rules.secret_claims:
-        screen.write(protocol(sitting.rules))
     screen.write(help_line(sitting.rules))
     seats = [sitting.seat_of(number) for number in range(games)]
     for number, seat in enumerate(seats):
@@ -170,7 +159,7 @@ def _save_record(record: GameRecord, book: Path) -> None:
 def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
     state = replay(record)
     last_mover = (len(state.history) - 1) % 2
-    unseen = 1 if last_mover == seat and not state.rules.secret_claims else 2
+    unseen = 1 if last_mover == seat else 2
     screen.show("", conversation(state, seat, max(len(state.history) - unseen, 0)), "")
     screen.write(ending(state, seat), "bold green" if record.outcome.deal else "bold red")
     for cause in sorted(set(record.causes) - {Cause.FREE}):

@@ -28,12 +28,11 @@ from dond_marl.game import (
     Triple,
     apply,
     rest,
-    selection,
     worth,
 )
 from dond_marl.records.record import GameRecord, replay
-from dond_marl.records.transcript import describe_items, describe_secret_act, phrase_act
-from league.tables.figures import count_noun, points
+from dond_marl.records.transcript import describe_items, phrase_act
+from league.tables.figures import points
 from partners.human import View
 
 PROMPT = "your act> "
@@ -155,12 +154,10 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
     for turn, action in enumerate(state.history):
         mine = turn % 2 == seat
         note = ""
-        hidden = turn >= state.rules.talk_turns and not mine and not state.is_over
-        if action.act_type.is_offer and not hidden:
+        if action.act_type.is_offer:
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
-        nonbinding = "(A secret claim.)" if hidden else describe_secret_act(action, turn, state.rules)
-        text = nonbinding or phrase_act(action, counts, variant=turn, final=final)
+        text = phrase_act(action, counts, variant=turn, final=final)
         if typed and turn in typed:
             text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
         lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
@@ -196,12 +193,9 @@ def table_now(view: View) -> Table:
 def describe_action(action: Action, view: View, label: str = "") -> str:
     """An act by ``label`` (its name by default), and its worth to the person."""
     label = label or action.act_type.name
-    claiming = view.state.claiming
-    share = selection(view.state, view.seat, action) if claiming else action.oA if action.act_type.is_offer else None
-    if share is not None:
-        verb, left = "claim" if claiming else "keep", rest(view.counts, share)
-        mine = f"{describe_items(share)} ({points(worth(view.values, share))})"
-        return f"{label}: you {verb} {mine}, they get {describe_items(left)}"
+    if action.act_type.is_offer:
+        mine = f"{describe_items(action.oA)} ({points(worth(view.values, action.oA))})"
+        return f"{label}: you keep {mine}, they get {describe_items(rest(view.counts, action.oA))}"
     if action.act_type is Act.AGREE and view.theirs is not None:
         left = rest(view.counts, view.theirs)
         return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
@@ -211,8 +205,6 @@ def describe_action(action: Action, view: View, label: str = "") -> str:
 def warning(action: Action, view: View) -> str:
     """A warning if ``action`` may leave the person with nothing; otherwise empty."""
     act, rules = action.act_type, view.state.rules
-    if rules.secret_claims and (view.state.claiming or not act.is_offer):
-        return _risk_of_claiming(action, view) if view.state.claiming else ""
     if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
         return "Their offer is worth nothing to you."
     if act.is_offer and not worth(view.values, action.oA):
@@ -222,13 +214,6 @@ def warning(action: Action, view: View) -> str:
     if act is Act.END:
         return f"This ends the talk: {talk_would_end(view)}."
     return ""
-
-
-def _risk_of_claiming(action: Action, view: View) -> str:
-    share = selection(view.state, view.seat, action)
-    if share is None:
-        return "This claims nothing: no deal, nothing for both."
-    return "" if worth(view.values, share) else "This claims what is worth nothing to you."
 
 
 def talk_would_end(view: View) -> str:
@@ -244,10 +229,6 @@ def turns_left(state: State) -> str:
     left = state.turns_remaining
     if state.is_over:
         return "the talk is over"
-    if state.claiming:
-        return "One secret claim of each of you" if left == 2 else "The last secret claim"
-    if state.rules.secret_claims:
-        return f"{count_noun(left - 2, 'act')} of talk left, then a secret claim of each of you"
     if left == 1:
         return "Last act of all: accept, or claim exactly what they leave you"
     return f"{left} acts left" + (", this is your last one" if left == 2 else "")
@@ -278,8 +259,6 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
     why = "the claims fit" if outcome.deal else "the claims do not fit"
     if None in state.claims:
         why = "not both had claimed"
-    if state.rules.secret_claims:
-        return word, f"{why.capitalize()}."
     return word, f"{how}, and {why}."
 
 
@@ -380,18 +359,12 @@ def act_sentence(step: Step) -> str:
     if step.action is None:
         return ""
     rules, counts = step.state.rules, step.state.scenario.counts
-    plain = phrase_act(step.action, counts, variant=step.number, final=rules.disagree == "ends")
-    return describe_secret_act(step.action, step.number, rules) or plain
+    return phrase_act(step.action, counts, variant=step.number, final=rules.disagree == "ends")
 
 
 def describe_act(action: Action, state: State) -> str:
     """An act of the seat to move in words, such as ``propose to keep 2 hats (6 points)``."""
     act, split, values = action.act_type, action.oA, state.scenario.utilities[state.mover]
-    if state.claiming:
-        claim = selection(state, state.mover, action)
-        return "claim nothing" if claim is None else f"claim {describe_items(claim)} ({points(worth(values, claim))})"
-    if state.rules.secret_claims and not act.is_offer:
-        return {Act.AGREE: "say yes to their suggestion", Act.DISAGREE: "say no"}.get(act, "suggest nothing")
     if act.is_offer:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
         return f"{name} {describe_items(split)} ({points(worth(values, split))})"
@@ -402,15 +375,3 @@ def describe_act(action: Action, state: State) -> str:
         Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
         Act.END: "stop talking: the latest claims stand",
     }[act]
-
-
-def protocol(rules: Rules) -> str:
-    """How a game of secret claims goes, in plain words; empty where every act binds."""
-    if not rules.secret_claims:
-        return ""
-    talk = rules.talk_turns
-    first = "" if not talk else f"The first {f'{talk} acts are' if talk > 1 else 'act is'} talk that does not bind. "
-    return (
-        f"{first}{'Then each' if talk else 'Each'} of you makes one secret claim, which the other does not see. If "
-        f"both claims add up to exactly the pool, that is the deal; otherwise both get nothing."
-    )

@@ -19,11 +19,6 @@ HELP = (
     "p 1 0 2: propose to keep 1 book, 0 hats, 2 balls · i 1 0 2: insist on it (i: on what you last asked for) · "
     "a: agree · d: disagree{walks} · e: end the talk, latest claims count · q: quit · ?: help · or say it in a sentence"
 )
-UNBOUND = (
-    "p 1 0 2: suggest to keep 1 book, 0 hats, 2 balls, or claim that in the end · i 1 0 2: the same, with more "
-    "weight · a: say yes, or claim what they last left you · d: say no, or claim nothing · e: suggest nothing, or "
-    "claim what you last suggested · q: quit · ?: help · or say it in a sentence"
-)
 MAX_CHARACTERS = 300  # characters of a sentence; turns of the published dialogues have at most about 120
 _WORDS = {
     **dict.fromkeys(("a", "agree"), Act.AGREE),
@@ -75,8 +70,6 @@ def read_line(line: str, view: View) -> ReadAct | TableCommand | AmbiguousLine |
 
 def help_line(rules: Rules) -> str:
     """One line of help that lists the commands under ``rules``."""
-    if rules.secret_claims:
-        return UNBOUND
     return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
 
 

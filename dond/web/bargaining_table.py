@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from dond.table.game import describe_action, protocol, talk_lines, talk_would_end, warning
+from dond.table.game import describe_action, talk_lines, talk_would_end, warning
 from dond.web.frame import render
-from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, selection, worth
+from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, worth
 from dond_marl.records.transcript import describe_items
 from league.tables.figures import points
 from partners.human import View
@@ -63,65 +63,35 @@ def initial_split(view: View) -> Triple:
 
 def headline(view: View) -> str:
     """The state of the negotiation in one line, on the person's turn."""
-    state, secret = view.state, view.state.rules.secret_claims
-    sort = f"Tap items to sort them, then {'suggest' if secret else 'propose'}."
+    state, sort = view.state, "Tap items to sort them, then propose."
     last = state.history[-1].act_type if state.history else None
     left = None if view.theirs is None else rest(view.counts, view.theirs)
     share = "" if left is None else f"{describe_items(left)}, worth {points(worth(view.values, left))} to you"
-    if state.claiming:
-        return "Claim in secret." if left is None else f"Claim in secret. They last left you {share}."
     if last is None:
         return f"You open. {sort}"
     if left is not None and last.is_offer:
-        if secret:
-            return f"They {'insist: you get' if last is Act.INSIST else 'would leave you'} {share}."
         if not any(left):
             return "They want everything: you would get nothing."
         return f"They {'insist: you get' if last is Act.INSIST else 'offer you'} {share}."
-    if secret:
-        answers = {Act.AGREE: "They would agree to that.", Act.DISAGREE: "They said no to that."}
-        return f"{answers.get(last, 'They suggest nothing.')} {sort}"
     if last is Act.DISAGREE:
         return "They turned your offer down. Make another one."
     return f"Your turn. {sort}"
 
 
 def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
-    """The buttons of all acts by act number; ``split``: the split on the table.
-
-    Where the game ends with secret claims, INSIST equals PROPOSE in the claim and is left out there.
-    """
+    """The buttons of all acts by act number; ``split``: the split on the table."""
     mine = f"this split, {points(worth(view.values, split))} for you"
     offered = None if view.theirs is None else points(worth(view.values, rest(view.counts, view.theirs)))
-    if view.state.claiming:
-        own = selection(view.state, view.seat, Action(Act.END))
-        texts = {
-            Act.PROPOSE: ("Claim this", mine),
-            Act.AGREE: ("Claim the rest", f"that they left you, {offered}" if offered else "nothing was left you"),
-            Act.DISAGREE: ("Claim nothing", "no deal, no points"),
-            Act.END: ("Claim as before", f"your last, {points(worth(view.values, own))}" if own else "nothing"),
-        }
-    elif view.state.rules.secret_claims:
-        texts = {
-            Act.PROPOSE: ("Suggest", mine),
-            Act.INSIST: ("Insist", FIRMER),
-            Act.AGREE: ("Say yes", f"to {offered} for you; not binding" if offered else "nothing is suggested"),
-            Act.DISAGREE: ("Say no", "to what they suggest"),
-            Act.END: ("Suggest nothing", "the talk goes on"),
-        }
-    else:
-        ends = view.state.rules.disagree == "ends"
-        no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
-        texts = {
-            Act.PROPOSE: ("Propose", mine),
-            Act.INSIST: ("Insist", FIRMER),
-            Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
-            Act.DISAGREE: no,
-            Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
-        }
-    return tuple(
-        ActChoice(act, *texts[act], view.rule_against(action_of(act, split)) is None) for act in Act if act in texts
-    )
+    ends = view.state.rules.disagree == "ends"
+    no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
+    texts = {
+        Act.PROPOSE: ("Propose", mine),
+        Act.INSIST: ("Insist", FIRMER),
+        Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
+        Act.DISAGREE: no,
+        Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
+    }
+    return tuple(ActChoice(act, *texts[act], view.rule_against(action_of(act, split)) is None) for act in Act)
 
 
 def action_of(act: Act, split: Triple) -> Action:
@@ -227,7 +197,7 @@ def game_section(
     taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
     pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    return render("table", "game", heading, facts, protocol(rules), pips, working, spoken, hand, data)
+    return render("table", "game", heading, facts, pips, working, spoken, hand, data)
 
 
 def conversation(

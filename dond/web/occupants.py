@@ -85,7 +85,6 @@ SOURCE_LABELS = {  # all scenarios, by source and split
 }
 SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
-BINDING = {"acts": "every act", "claims": "a secret claim of each, after talk that is not binding"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 MAX_SPEC = 300  # characters of a typed name
 MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
@@ -369,7 +368,6 @@ class GameChoice(NamedTuple):
     disagree: str = "ends"
     max_turns: str = "10"
     messages: str = "none"
-    binding: str = "acts"
     seed: str = ""
 
     @classmethod
@@ -382,10 +380,9 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
     """The sitting of a choice. Raises one of ``CHOICE_ERRORS``."""
     rules = rules_of(candidate)
     if rules is None:
-        length, secret = MESSAGE_LENGTH if choice.messages == "text" else 0, choice.binding == "claims"
-        content = "acts, a claim of each among them," if secret else "acts"
-        turns = parse_whole_number(content, choice.max_turns, 1 + secret, 100)
-        rules = Rules(turns, choice.disagree, length, secret)  # type: ignore[arg-type]  # Rules checks it
+        length = MESSAGE_LENGTH if choice.messages == "text" else 0
+        turns = parse_whole_number("acts", choice.max_turns, 1, 100)
+        rules = Rules(turns, choice.disagree, length)  # type: ignore[arg-type]  # Rules checks it
     # Without a seed each game is another one.
     seed = parse_whole_number("seed", choice.seed, 0, 2**63 - 1) if choice.seed.strip() else secrets.randbits(31)
     partner, name = make_partner(candidate)
@@ -407,7 +404,6 @@ def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, wh
         "seat": SEATS,
         "source": source_choices(data_dir),
         "hints": {mode: HINT_LABELS[mode] for mode in HINT_MODES},
-        "binding": BINDING,
         "disagree": DISAGREE,
         "messages": MESSAGES,
     }

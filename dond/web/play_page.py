@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -94,8 +93,7 @@ class PlaySession:
         state = apply(view.state, action, text)
         if words:
             self.typed[len(view.state.history)] = words
-        # With secret claims the outcome would reveal the partner's claim before it is shown.
-        self.state = replace(state, outcome=None) if state.rules.secret_claims else state
+        self.state = state
         self.split = action.oA if action.act_type.is_offer else self.split
         self.event = None
         self.version += 1

@@ -212,8 +212,6 @@ def advice(adviser: HintSource, step: Step, prior: str) -> Hint | None:
 def best_answer(partner: Partner, step: Step, prior: str) -> Action:
     """The act of the exact best response to ``partner`` at a step before the end. Raises :class:`NotComputable`."""
     rules = step.state.rules
-    if rules.secret_claims:
-        raise NotComputable("nothing binds before the secret claims")
     if not is_free(partner):
         raise NotComputable("it is queried in its games alone")
     if not exact_by_answers(partner, rules) and not (partner.traits.deterministic and is_enumerable(partner, rules)):

@@ -66,9 +66,9 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     the default, state unchanged) or ends the game with 0 points for both (``"forfeit"``). ``scenarios``,
     ``use_dataset``, ``dataset``, ``split``, ``data_dir``, ``normalize``, ``points_budget``, ``max_count``: the scenario
     source, see :func:`dond_marl.scenarios.sources.open_source`. ``reveal_partner_utilities``: each seat observes the
-    other's values. ``message_length``: maximum characters of an act's message, 0 for none. ``secret_claims``: the last
-    two acts are each seat's secret claim, and earlier ones are not binding. ``render_mode``: ``"human"`` prints the
-    transcript as play goes on, ``"ansi"`` returns it, ``"rgb_array"`` returns a picture.
+    other's values. ``message_length``: maximum characters of an act's message, 0 for none.
+    ``render_mode``: ``"human"`` prints the transcript as play goes on, ``"ansi"`` returns it, ``"rgb_array"`` returns a
+    picture.
 
     Raises ``ValueError`` (also :class:`ScenarioError`, :class:`DataError`) for invalid settings, ``TypeError`` for
     unknown ones.
@@ -93,7 +93,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         max_count: int = LEWIS_MAX_COUNT,
         reveal_partner_utilities: bool = False,
         message_length: int = 0,
-        secret_claims: bool = False,
         render_mode: RenderMode | None = None,
     ) -> None:
         super().__init__()
@@ -101,7 +100,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
         check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
         check_folder(data_dir)
-        self.rules = Rules(max_turns, disagree, message_length, secret_claims)
+        self.rules = Rules(max_turns, disagree, message_length)
         self.source = open_source(
             scenarios,
             use_dataset=use_dataset,

@@ -116,7 +116,7 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
     talk = {}
     if state.rules.message_length:
-        messages = state.messages[: len(state.public_history)][1 - seat :: 2]
+        messages = state.messages[1 - seat :: 2]
         talk = {LAST_MESSAGE: messages[-1] if messages else ""}
     return {
         "counts": read_only_triple(counts).copy(),

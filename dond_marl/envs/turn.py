@@ -10,7 +10,6 @@ from dond_marl.rollout import Noise
 from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for error messages
-_HIDDEN = Action(Act.END)  # stands for a secret claim in the history that the other seat observes
 _NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
 
 
@@ -26,9 +25,8 @@ def turn_of(
     scenario, seat = state.scenario, state.mover
     claim, last = state.claims[1 - seat], state.last_act(1 - seat)
     size = len(state.history)
-    visible = (*state.public_history, *[_HIDDEN] * (size - len(state.public_history)))
-    acts = np.array([action.act_type for action in visible], dtype=np.int8).reshape(size, 1)
-    offers = np.array([action.oA for action in visible], dtype=np.int8).reshape(size, 3, 1)
+    acts = np.array([action.act_type for action in state.history], dtype=np.int8).reshape(size, 1)
+    offers = np.array([action.oA for action in state.history], dtype=np.int8).reshape(size, 3, 1)
     messages = np.array(state.messages, dtype=np.object_).reshape(size, 1) if any(state.messages) else None
     return Turns(
         rules=state.rules,
@@ -61,7 +59,7 @@ def only_message(decisions: Decisions, state: State) -> str:
 
     Raises ``ValueError`` for a message that the rules forbid.
     """
-    if decisions.messages is None or not state.rules.message_length or state.claiming:
+    if decisions.messages is None or not state.rules.message_length:
         return ""
     messages = np.asarray(decisions.messages, dtype=np.object_)
     if messages.shape != (1,):

@@ -97,11 +97,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._fixed_seat = None if seat is None else as_seat(seat)
         self._actions = actions
         forms = Translation(game, Forms(actions, observations))
-        if game.rules.message_length or game.rules.secret_claims:
-            raise InputError(
-                "a vector supports no messages and no secret claims: leave message_length and secret_claims out, or "
-                "use SingleAgentView"
-            )
+        if game.rules.message_length:
+            raise InputError("a vector supports no messages: leave message_length out, or use SingleAgentView")
         if game.illegal != "forfeit":
             raise InputError("in a vector illegal acts forfeit: leave illegal out, or sample with infos['action_mask']")
         self.single_action_space = forms.action_space(game.action_space(SEATS[0]))

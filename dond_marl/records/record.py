@@ -9,8 +9,8 @@ A record holds the scenario, the rules, the occupants, the acts and the outcome;
      "outcome": {"ending": "AGREE", "allocation": [[1, 0, 2], [0, 2, 0]], "scores": [8, 8], "rule_broken": null}}
 
 ``words`` holds what a person typed for each act, ``null`` for nothing; no player or learner reads it. ``messages``
-holds the message of each act in a game with messages, ``""`` for none. The rules of a variant have its settings too
-(``"message_length": 200``, ``"secret_claims": true``).
+holds the message of each act in a game with messages, ``""`` for none; the rules of such a game have their
+``message_length`` too.
 
 A game that is known only in part, such as a dialogue between people with utterances that could not be read as acts, is
 a line that cannot be replayed::
@@ -50,7 +50,7 @@ from dond_marl.game import (
 from dond_marl.seats import Cause
 
 VERSION = 1  # raised whenever the format changes
-_VARIANTS: dict[str, Any] = {"message_length": 0, "secret_claims": False}  # rules left out of JSON at these defaults
+_VARIANTS: dict[str, Any] = {"message_length": 0}  # rules left out of JSON at these defaults
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine does not store the rule's text
 _REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
 _OPTIONAL = frozenset(("causes", "source", "seed", "words", "messages"))

@@ -13,7 +13,6 @@ from dond_marl.game import (
     Action,
     Ending,
     Outcome,
-    Rules,
     Scenario,
     State,
     Triple,
@@ -94,23 +93,7 @@ def act_sentence(action: Action, counts: Triple, *, final: bool = True) -> str:
 
 def describe_act(state: State, turn: int) -> str:
     """The transcript's sentence for the act of turn ``turn`` (from 0), without its message."""
-    action, rules = state.history[turn], state.rules
-    return describe_secret_act(action, turn, rules) or act_sentence(
-        action, state.scenario.counts, final=rules.disagree == "ends"
-    )
-
-
-def describe_secret_act(action: Action, turn: int, rules: Rules) -> str | None:
-    """The sentence for an act of turn ``turn`` (from 0) under secret claims, ``None`` if it is as in the plain game."""
-    act = action.act_type
-    if turn < rules.talk_turns:
-        not_binding = {Act.AGREE: "I would agree to that.", Act.END: "(No suggestion.)"}
-        return not_binding.get(act) if rules.secret_claims else None
-    if act.is_offer:
-        claim = describe_items(action.oA)
-    else:
-        claim = {Act.AGREE: "what I was last left", Act.END: "what I last suggested"}.get(act, "no claim")
-    return f"(Secret claim: {claim}.)"
+    return act_sentence(state.history[turn], state.scenario.counts, final=state.rules.disagree == "ends")
 
 
 def describe_items(items: Triple) -> str:

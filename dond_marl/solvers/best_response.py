@@ -424,7 +424,7 @@ def exact_by_answers(partner: Partner, rules: Rules) -> bool:
     """
     traits = partner.traits
     short = rules.max_turns <= SHORT and not rules.message_length
-    return traits.deterministic and (traits.memoryless or short) and not rules.secret_claims
+    return traits.deterministic and (traits.memoryless or short)
 
 
 def check_exact(partner: Partner, rules: Rules) -> None:

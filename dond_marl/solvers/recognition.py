@@ -79,7 +79,7 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
     ``weights``: prior probability of each member, equal by default. The prior of the values is the scenario prior
     (:mod:`dond_marl.solvers.contexts`); revealed values are certain. Where no member with any values explains the
     history, the prior holds again from there on. Raises :class:`NotComputable` for a member without
-    :func:`recognizable_personas`, with secret claims, and for members with memory where messages pass.
+    :func:`recognizable_personas`, and for members with memory where messages pass.
     """
     shares = np.ones(len(members)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not len(members) or shares.shape != (len(members),) or (shares < 0).any() or not shares.any():
@@ -93,8 +93,8 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
         begins.append(len(personas))
         personas += [Persona(share * each.chance, each.partner) for each in found]
     moved = turns.rules.message_length and not all(persona.partner.traits.memoryless for persona in personas)
-    if turns.rules.secret_claims or moved:
-        raise NotComputable("acts alone give no posterior with secret claims, or for partners that react to messages")
+    if moved:
+        raise NotComputable("acts alone give no posterior for partners that react to messages")
     node, types, chances = _posterior(personas, turns)
     by_member = np.add.reduceat(chances, begins, axis=1)
     # Contiguous, so that sums over types do not depend on how the prior shares memory.

@@ -109,8 +109,6 @@ def _best_response(partner: Partner | None, state: State, name: str, prior: str)
     if partner is None:
         raise NotComputable(f"the answers of {name} cannot be computed")
     rules, traits, by_answers = state.rules, partner.traits, exact_by_answers(partner, state.rules)
-    if rules.secret_claims:
-        raise NotComputable("nothing binds before the secret claims")
     if not is_free(partner):
         raise NotComputable(f"{name} is not the project's own, or slow to query, so it is queried in its games alone")
     if not by_answers and not (traits.deterministic and is_enumerable(partner, rules)):

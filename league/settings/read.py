@@ -34,7 +34,6 @@ from league.settings.layers import (
 from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
 from league.settings.rosters import LISTS, NAMES, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
-    UNBOUND,
     BackendConfig,
     EnvConfig,
     LeagueConfig,
@@ -118,8 +117,6 @@ class Config(Section):
     def _env_mistakes(self) -> Mistakes:
         if not self.members:
             yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
-        if self.env.secret_claims:
-            yield ("env", "secret_claims"), UNBOUND
 
     def _learner_mistakes(self) -> Mistakes:
         mains = [learner.name for learner in self.learners if learner.role == "main"]

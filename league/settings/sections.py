@@ -98,9 +98,6 @@ def optional(default: Any, **options: Any) -> Any:
     return Field(default=default, exclude_if=lambda value: value == default, **options)
 
 
-UNBOUND = "is for environments and rollout only, not for training or evaluation: leave it out"
-
-
 class EnvConfig(Section):
     """The game; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
 
@@ -120,7 +117,6 @@ class EnvConfig(Section):
     message_length: int = optional(
         0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
     )
-    secret_claims: bool = optional(False, description="the last two acts are each seat's secret claim")
     illegal: Literal["raise", "forfeit"] | None = None
     render_mode: Literal["human", "ansi"] | None = None
 
@@ -137,8 +133,6 @@ class EnvConfig(Section):
 
     @model_validator(mode="after")
     def _holds_something(self) -> EnvConfig:
-        if self.secret_claims and self.max_turns < 2:
-            raise wrong("secret_claims needs two turns, a claim of each seat", "max_turns")
         if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
@@ -174,7 +168,7 @@ class EnvConfig(Section):
         return self.model_copy(update={"partner": name})
 
     def rules(self) -> Rules:
-        return Rules(self.max_turns, self.disagree, self.message_length, self.secret_claims)
+        return Rules(self.max_turns, self.disagree, self.message_length)
 
 
 class Schedule(NamedTuple):

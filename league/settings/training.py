@@ -15,7 +15,6 @@ from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, check_spec
 from dond_marl.seats import UNREACHED_BOUND
 from league.settings.sections import (
-    UNBOUND,
     EnvConfig,
     LoggingConfig,
     Occupant,
@@ -280,12 +279,6 @@ class TrainConfig(Section):
         env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})
-
-    @model_validator(mode="after")
-    def _check_env(self) -> TrainConfig:
-        if self.env.secret_claims:
-            raise wrong(UNBOUND, "env.secret_claims")
-        return self
 
     @model_validator(mode="after")
     def _check_exact_reply(self) -> TrainConfig:

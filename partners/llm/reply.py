@@ -79,7 +79,7 @@ class LegalReply(NamedTuple):
 def legal_rows(turns: Turns) -> list[Legal]:
     """The legal acts of each row's seat, ``[B]``."""
     masks = [tuple(np.flatnonzero(mask).tolist()) for mask in turns.act_mask]
-    limit = turns.rules.message_length if turns.turns_taken < turns.rules.talk_turns else 0
+    limit = turns.rules.message_length
     return [Legal((a, b, c), acts, limit) for (a, b, c), acts in zip(turns.counts.tolist(), masks, strict=True)]
 
 

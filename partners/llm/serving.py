@@ -6,8 +6,7 @@ listens on the loopback address only, and refuses requests without a local ``Hos
 pages in a browser send. Source of the shapes: OpenAI's API reference, chat completions and models.
 
 A prompt is parsed by its own template, turned into a regular expression, and must be what the template makes of the
-position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed; games
-with secret claims are not.
+position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed.
 """
 
 from __future__ import annotations
@@ -280,9 +279,7 @@ def _patterns() -> list[tuple[Template, re.Pattern[str]]]:
 
 def _position(template: Template, match: re.Match[str], after: str) -> PromptPosition:
     """The position of a prompt of ``template``; ``after`` is the text after it, which explains variants."""
-    length, is_secret = parse_variant(after)
-    if is_secret:
-        raise UnreadPrompt("prompts of games with secret claims are not parsed")
+    length = parse_variant(after)
     fields = match.groupdict()
     is_hidden = fields["p"] == HIDDEN
     try:

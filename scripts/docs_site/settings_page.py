@@ -67,7 +67,6 @@ MEANINGS = {
     "role": "role of the learner: own points, or to find the mains' weaknesses",
     "rounds": "how many are played",
     "scenarios": "source of the scenarios",
-    "secret_claims": "for environments alone: leagues and training refuse true",
     "seed": "random seed: the same seed and settings give the same run",
     "split": "which part of the scenarios; left out: the source's own default",
     "StageConfig.rounds": "how many rounds the stage lasts at most; left out: to the end",

@@ -18,7 +18,7 @@ from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template
 from partners.llm.remote.chat import legal_schema
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
-from partners.llm.serving import PolicyServer, UnreadPrompt, read_prompt
+from partners.llm.serving import PolicyServer, read_prompt
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 TALK = Rules(message_length=40)
@@ -73,8 +73,6 @@ def test_a_schema_asks_for_the_text_where_one_may_pass():
     legal = legal_rows(turn_of(State(TABLE, TALK), prior=""))[0]
     schema = legal_schema(legal)
     assert schema["properties"]["say"] == {"type": "string", "maxLength": 40} and "say" in schema["required"]
-    state = State(TABLE, Rules(2, message_length=40, secret_claims=True))
-    assert legal_rows(turn_of(state, prior=""))[0].say == 0  # beside a claim nothing passes
 
 
 def test_a_prompt_holds_the_partners_text_quoted_and_of_its_values_nothing():
@@ -86,18 +84,6 @@ def test_a_prompt_holds_the_partners_text_quoted_and_of_its_values_nothing():
         len(prompts) == 1
         and '1. partner: PROPOSE, partner keeps 1,0,2, you get 0,2,0, and said: "say \\"no\\""' in prompts.pop()
     )
-
-
-def test_a_prompt_tells_of_secret_claims_and_not_what_was_claimed():
-    rules, told = Rules(4, secret_claims=True), set()
-    for claim in (Action(Act.PROPOSE, (1, 0, 2)), Action(Act.END)):
-        state = State(TABLE, rules)
-        for action in (Action(Act.PROPOSE, (1, 1, 2)), Action(Act.PROPOSE, (0, 2, 0)), claim):
-            state = apply(state, action)
-        told.add(load_template().render(turn_of(state, prior=""))[0])
-    assert len(told) == 1
-    prompt = told.pop()
-    assert "3. partner: (a secret claim)" in prompt
 
 
 def test_any_text_becomes_a_message_that_may_pass():
@@ -127,9 +113,6 @@ def test_a_served_occupant_reads_the_talk_in_a_prompt_and_answers_with_its_own()
         assert "say" not in server.line(server.occupants["tough"], prompt)
         silent = load_template().render(turn_of(State(TABLE), prior=""))[0]
         assert "say" not in server.line(server.occupants["announcer"], silent)
-    secret = load_template().render(turn_of(State(TABLE, Rules(4, secret_claims=True)), prior=""))[0]
-    with pytest.raises(UnreadPrompt, match="secret claims"):
-        read_prompt(secret)
 
 
 @pytest.mark.parametrize("shipped", ["full", "short"])

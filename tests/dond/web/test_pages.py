@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from dond_marl.game import Rules, State, apply
-from dond_marl.records.record import from_json, record_of, replay, to_line
+from dond_marl.records.record import from_json, record_of, to_line
 from league.ledger.run_directory import LEDGER
 from tests.dond.web.browser import (
     HOSTILE,
@@ -274,37 +274,3 @@ def test_axe(look, size, scheme):
     page.get_by_role("button", name="Play the match").click()
     page.locator(".landing").wait_for()
     assert found_by_axe(page) == [], "the arena"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("seat", "size"), [("0", WIDE), ("1", NARROW)])
-def test_secret_claims(look, folder, seat, size):
-    page = look("/", size)
-    page.get_by_text("Rules and chance").click()
-    page.get_by_label("Acts in all").fill("4")
-    page.get_by_text("Rules and chance").click()
-    begin(page, "heuristic", seat=seat, What_binds="claims", Messages_with_acts="text")
-    page.locator(".protocol", has_text="secret claim").wait_for()
-    page.get_by_role("button", name="Suggest this split").click()
-    page.get_by_role("heading", name="Claim in secret").wait_for()
-    assert page.get_by_label("Said with your act").is_disabled()
-    assert not page.get_by_role("button", name="Insist").is_visible()
-    assert page.locator(".log li", has_text="(A secret claim.)").count() == int(seat)
-    assert page.locator(".log li", has_text="(Secret claim:").count() == 0
-    assert found_by_axe(page) == [], "a secret claim"
-    page.get_by_role("button", name="Claim this").click()
-    page.get_by_role("heading", name=re.compile("The claims (do not )?fit")).wait_for()
-    assert page.locator(".log li", has_text="(Secret claim:").count() == 2
-    assert page.locator(".log li", has_text="(A secret claim.)").count() == 0
-    page.get_by_text("nothing binds").wait_for()
-    record = games_in(folder)[-1]
-    assert record.rules == Rules(4, message_length=200, secret_claims=True) and replay(record).is_over
-    assert page.locator(".score.me b").inner_text() == str(record.outcome.scores[int(seat)])
-    page.get_by_role("link", name="Link to this game").click()
-    page.get_by_text(re.compile("^Act 1 of")).wait_for()
-    page.locator(".stepper").focus()
-    for _ in range(int(seat)):  # to the person's first act
-        page.keyboard.press("ArrowRight")
-    page.get_by_text("not known: nothing binds").wait_for()
-    page.get_by_role("link", name="The end").click()
-    page.locator(".talked li", has_text="(Secret claim:").nth(1).wait_for()

@@ -88,7 +88,7 @@ def test_stranger_is_named_after_the_game_and_met_again(player):
     (record,) = player.games()
     name = record.occupants[1]
     assert name.startswith("generated(program=") and escape(f"{name}: {describe_spec(name)}") in over
-    again = dict(re.findall(r'name="(typed|max_turns|disagree|messages|binding)" value="(.*?)"', over))
+    again = dict(re.findall(r'name="(typed|max_turns|disagree|messages)" value="(.*?)"', over))
     assert again["typed"] == name and again["max_turns"] == "6"
     player.text = player.client.post("/deal", data={**again, "seat": "0"}).text
     player.address = player.client.get("/").url.path

@@ -190,11 +190,10 @@ def test_no_rows_are_no_beliefs():
     [
         ("listener", Rules(6, message_length=40), False),
         ("tough", Rules(6, message_length=40), True),
-        ("tough", Rules(6, secret_claims=True), False),
         ("listener", Rules(6), True),
     ],
 )
-def test_messages_and_secret_claims_are_refused(name, rules, known):
+def test_messages_to_a_partner_with_memory_are_refused(name, rules, known):
     state = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules)
     for oA in ((1, 0, 2), (0, 2, 1)):
         state = apply(state, Action(Act.PROPOSE, oA))

@@ -102,8 +102,6 @@ VALUES = {
         [(4, "env.points_budget", "points_budget=9")],
     ),
     "pools larger than allowed": ("env:\n  scenarios: lewis\n  max_count: 3\n", [(3, "env.max_count", "max_count=3")]),
-    "secret claims": ("env:\n  secret_claims: true\n", [(2, "env.secret_claims", "")]),
-    "secret claims in one turn": ("env:\n  secret_claims: true\n  max_turns: 1\n", [(3, "env.max_turns", "")]),
     "a message that is too long": ("env:\n  message_length: 2001\n", [(2, "env.message_length", "got 2001")]),
     "a negative seed": ("league:\n  seed: -1\n", [(2, "league.seed", r"0\.\.2\*\*63 - 1; got -1")]),
     "a share of nothing": ("league:\n  floor: 0\n", [(2, "league.floor", "above 0, up to 1")]),

@@ -13,17 +13,15 @@ from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, records_of, replay, to_line
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
-from partners.catalogue import scripted_names
 from partners.scripted.talking import Listener, best_claim, claim_against, parse_values, values_sentence
 
 TALK = Rules(message_length=200)
 SCENARIOS = open_source("lewis", split="test").table.rows(slice(0, None, 20))
 VARIANTS = [
     (Rules(6, message_length=200), False),
-    (Rules(6, message_length=200, secret_claims=True), False),
     (Rules(3), True),
 ]
 
@@ -91,11 +89,10 @@ def test_lies_pay_against_a_listener():
 
 
 def test_a_game_with_talk_is_recorded_and_replays():
-    for rules in (TALK, Rules(6, message_length=200, secret_claims=True)):
-        games = played("announcer(of=listener)", "liar(of=heuristic)", rules)
-        for record in records_of(games, ("announcer", "liar"))[:20]:
-            assert from_json(to_line(record)) == record
-            assert replay(record).messages == record.messages
+    games = played("announcer(of=listener)", "liar(of=heuristic)")
+    for record in records_of(games, ("announcer", "liar"))[:20]:
+        assert from_json(to_line(record)) == record
+        assert replay(record).messages == record.messages
 
 
 def test_only_text_reaches_the_other_seat():
@@ -125,19 +122,3 @@ def test_text_changes_no_features():
         values_sentence.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
                      for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
     assert read[0] == read[1] and values_sentence[0] == values_sentence[1]
-
-
-UNBOUND = [(Rules(turns, message_length=50, secret_claims=True), turns == 5) for turns in (2, 3, 5, 6)]
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["micro", "zeuthen", *(pytest.param(name, marks=pytest.mark.slow) for name in (*scripted_names(), "expert"))],
-)
-def test_everybody_keeps_the_rules_of_talk_before_secret_claims(name):
-    check_partner(seat_occupant(name), games=6, sources=("lewis",), variants=UNBOUND)
-
-
-def test_an_equilibrium_says_that_it_knows_no_secret_claims():
-    with pytest.raises(OccupantError, match="secret claims"):
-        played("equilibrium", "tough", Rules(2, secret_claims=True))
