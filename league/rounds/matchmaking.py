@@ -9,7 +9,7 @@ Methods), which weighs an opponent that is beaten with probability x by (1 - x)*
 (10 points) or lost (0), a league weighs by them as AlphaStar does, apart from the shrinkage of its cells, once every
 opponent has been beaten on every scenario by some member: the reachable points against an opponent are those of the
 best game of any member on each scenario. Against an opponent that never leaves more than some points, no more are
-reachable, so losing to it is no regret. N = opponents, R = rounds so far.
+reachable, so losing to it is no regret. N = opponents.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ Kind = Literal["fixed", "generated", "live", "main", "oracle", "past_self", "sel
 POWER = 2.0  # of the regret, as AlphaStar's (1 - x)**2
 SIGNAL = 0.2  # share of the reachable points: AlphaStar's 20 % of games won (Vinyals et al. 2019, Methods)
 LOST = 0.3  # share of the reachable points: its 30 % of games won, for former exploiters (supplement, pseudocode)
-FAST, SLOW = 0.3, 0.05  # weights of the latest round in the two running means of learning progress
 
 
 class Prospects(NamedTuple):
@@ -40,8 +39,6 @@ class Prospects(NamedTuple):
     scored: Floats  # [N, 2] the learner's mean points
     reachable: Floats  # [N, 2] mean over scenarios of the best game of any member
     variance: Floats  # [N, 2] of one game's points, squared points
-    games: Floats  # [N] effective number of games, both seats
-    rounds: Floats  # [R, N] the learner's mean points in each round so far
     mixture: Floats  # [N] shares in the meta-game's solution, in one seat; all 0 if there is none
     won: Floats  # [N, 2] share of the games that the learner won, a draw being half a win; nan: unknown
     families: tuple[str, ...] = ()  # [N] the learner that it is a snapshot of; empty if none
@@ -50,12 +47,12 @@ class Prospects(NamedTuple):
 
     def select(self, places: NDArray[np.int64]) -> Prospects:
         """The figures of the opponents at ``places``."""
-        known = {name: value for name, value in self._asdict().items() if name != "rounds" and len(value)}
         selected: dict[str, Any] = {
             name: tuple(value[place] for place in places) if isinstance(value, tuple) else value[places]
-            for name, value in known.items()
+            for name, value in self._asdict().items()
+            if len(value)
         }
-        return self._replace(**selected, rounds=self.rounds[:, places])
+        return self._replace(**selected)
 
 
 class Weighed(NamedTuple):
@@ -66,15 +63,6 @@ class Weighed(NamedTuple):
 
 
 Rule = Callable[[Prospects], Weighed]
-
-
-def coverage(opponents: Prospects) -> Weighed:
-    """Opponents with few games: ``sqrt(log(1 + all games) / games)``, fewer than one game counting as one.
-
-    The width of an upper confidence bound (UCB1: Auer, Cesa-Bianchi & Fischer 2002).
-    """
-    weights = np.sqrt(np.log1p(opponents.games.sum()) / np.maximum(opponents.games, 1.0))
-    return Weighed(weights, tuple(f"coverage: {games:.0f} games so far" for games in opponents.games))
 
 
 def forgotten(opponents: Prospects) -> Weighed:
@@ -88,30 +76,6 @@ def forgotten(opponents: Prospects) -> Weighed:
     gained = _share_of_reachable(opponents)
     weights = np.where(gained < LOST, (1 - np.minimum(gained, 1.0)) ** POWER, 0.0)  # 0 for nan
     return Weighed(weights, tuple(f"forgotten: gets {_percent(share)} of what is reachable" for share in gained))
-
-
-def latest(opponents: Prospects) -> Weighed:
-    """The newest opponent; several of the same round with equal weights."""
-    newest = opponents.born == opponents.born.max()
-    return Weighed(newest.astype(np.float64), (f"latest: of round {opponents.born.max()}",) * len(newest))
-
-
-def learning_progress(opponents: Prospects) -> Weighed:
-    """Opponents against which points change fastest, up or down: ``|fast - slow running mean| / 10``.
-
-    With fewer than two rounds progress is unknown: such opponents get the largest weight of the others, or 1.
-    Source: Oudeyer, Kaplan & Hafner 2007; absolute, so that forgetting counts too (Portelas et al. 2020).
-    """
-    fast, slow = (np.full(opponents.rounds.shape[1], np.nan) for _ in range(2))
-    for scored in opponents.rounds:
-        played, first = ~np.isnan(scored), np.isnan(fast)
-        for mean, rate in ((fast, FAST), (slow, SLOW)):
-            mean[played & first] = scored[played & first]
-            mean[played & ~first] += rate * (scored - mean)[played & ~first]
-    moved = np.abs(fast - slow) / TEN
-    enough = np.count_nonzero(~np.isnan(opponents.rounds), axis=0) > 1
-    moved[~enough] = moved[enough].max() if enough.any() else 1.0
-    return Weighed(moved, tuple(f"learning progress: moved by {_points_text(TEN * x)}" for x in moved))
 
 
 def losses(opponents: Prospects) -> Weighed:
@@ -209,8 +173,8 @@ def within_reach(opponents: Prospects) -> Weighed:
 
 
 _ALL = (
-    coverage, forgotten, latest, learning_progress, losses, meta_mixture, oracles, past_selves,
-    regret, self_play, skill_levels, uniform, variance, within_reach,
+    forgotten, losses, meta_mixture, oracles, past_selves, regret, self_play, skill_levels, uniform, variance,
+    within_reach,
 )  # fmt: skip
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 # Rules whose name is a group.

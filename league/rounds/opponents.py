@@ -3,7 +3,7 @@
 A role is a list of branches, such as AlphaStar's main agent: half by regret among past members, a third itself, the
 rest among its own past (Vinyals et al. 2019, Methods, "Populating the league"). A branch applies a rule of
 :mod:`league.rounds.matchmaking` to a group of opponents. A branch whose rule abstains, or whose group is empty, passes
-its share on to the others. N = opponents, R = rounds so far.
+its share on to the others. N = opponents.
 """
 
 from __future__ import annotations
@@ -80,7 +80,6 @@ def meetings_of(
         [_kind(learner.name, members[place]) for place in opponents],
         [members[place].born for place in opponents],
         reached=history.cross.best_reached() if rules & RULES_WITH_REACHABLE else None,
-        rounds=history.scores_by_round(learner.name, names) if "learning_progress" in rules else None,
         shrunk=history.cross.shrunk(),
     )
     figures = figures._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else figures
@@ -114,15 +113,12 @@ def prospects(
     born: Sequence[int],
     *,
     reached: Floats | None = None,
-    rounds: Floats | None = None,
-    mixture: Floats | None = None,
     shrunk: Shrunk | None = None,
 ) -> Prospects:
     """Figures of ``opponents`` for ``learner`` from the payoff table, members by number; ``kinds[N]``, ``born[N]``.
 
     Points are shrunk (:func:`league.standings.ratings.shrink`), or taken from ``shrunk``. ``reached``: see
-    :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default. ``rounds[R, N]`` is empty and
-    ``mixture[N]`` 0 by default.
+    :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default.
     """
     shrunk, others = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
     played = payoffs.games[learner][:, others].T > 0  # [N, 2]
@@ -132,9 +128,7 @@ def prospects(
         scored=np.where(played, shrunk.mean[learner][:, others].T, np.nan),
         reachable=np.full((len(others), 2), np.nan) if reached is None else reached[:, others].T,
         variance=payoffs.variance[learner][:, others].T,
-        games=payoffs.games[learner][:, others].sum(axis=0),
-        rounds=np.zeros((0, len(others))) if rounds is None else rounds,
-        mixture=np.zeros(len(others)) if mixture is None else mixture,
+        mixture=np.zeros(len(others)),
         won=payoffs.won[learner][:, others].T,
     )
 

@@ -27,8 +27,8 @@ from league.settings.training import HintsConfig, Hyperparameters, RewardName
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
 RuleName = Literal[  # the functions of league.rounds.matchmaking
-    "coverage", "forgotten", "latest", "learning_progress", "losses", "meta_mixture", "oracles", "past_selves",
-    "regret", "self_play", "skill_levels", "uniform", "variance", "within_reach",
+    "forgotten", "losses", "meta_mixture", "oracles", "past_selves", "regret", "self_play", "skill_levels", "uniform",
+    "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)

@@ -5,7 +5,6 @@ Planning is a function of this history and the settings.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,7 +36,6 @@ class History:
         self.settled: dict[str, Payoffs] = {}
         self._oracles = tuple(oracles)
         self._decay = decay
-        self._scores: list[dict[tuple[str, str], float]] = []  # by round: learner and opponent to points of ten
 
     @property
     def round(self) -> int:
@@ -70,12 +68,6 @@ class History:
             if last is not None and last.born == self.round:
                 self.settled[name] = self.cross.payoffs()
         self.stages.append(stage)
-        self._scores.append(_scores_by_pair(set(live), scenarios, legs))
-
-    def scores_by_round(self, learner: str, opponents: Sequence[str]) -> NDArray[np.float64]:
-        """Points of ``learner`` against each of ``opponents`` in each round, ``[R, N]``; ``nan``: not played."""
-        rows = [[scores.get((learner, name), np.nan) for name in opponents] for scores in self._scores]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), len(opponents))
 
     def last_snapshot(self, learner: str) -> Member | None:
         """The newest snapshot of a learner, of one round the one listed last; ``None`` before its first."""
@@ -127,26 +119,6 @@ def points_by_seats(
             of_leg[~counted] = np.nan
         points[leg.seats] = of_leg
     return points
-
-
-def _scores_by_pair(
-    learners: set[str], scenarios: Scenarios, legs: Sequence[SeatOrderResult]
-) -> dict[tuple[str, str], float]:
-    """Mean points of ten of each learner against each opponent over both seats; ``nan``: a leg without any game."""
-    by_seats = points_by_seats(scenarios, (leg for leg in legs if not learners.isdisjoint(leg.seats)))
-    if not by_seats:
-        return {}
-    by_pair: dict[tuple[str, str], list[float]] = {}
-    points = np.stack(list(by_seats.values()))
-    missing = np.isnan(points)
-    some = ~missing.all(axis=(1, 2))
-    every = np.full((len(points), 2), np.nan)
-    every[some] = (np.nanmean if missing.any() else np.mean)(points[some], axis=1)
-    for seats, means in zip(by_seats, every.tolist(), strict=True):
-        for seat in (0, 1):
-            if seats[seat] in learners:
-                by_pair.setdefault((seats[seat], seats[1 - seat]), []).append(means[seat])
-    return {pair: math.fsum(means) / len(means) for pair, means in by_pair.items()}
 
 
 class CurvePoint(NamedTuple):

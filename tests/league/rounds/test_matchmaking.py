@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
-from league.rounds.matchmaking import RULES, Prospects, Rule, coverage, learning_progress, regret, variance
+from league.rounds.matchmaking import RULES, Prospects, Rule, regret, variance
 from league.rounds.opponents import GROUPS_OF, mix_branches, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
@@ -38,8 +38,6 @@ def known(size: int, **changes: object) -> Prospects:
         scored=np.full((size, 2), np.nan),
         reachable=np.full((size, 2), np.nan),
         variance=np.full((size, 2), np.nan),
-        games=np.zeros(size),
-        rounds=np.zeros((0, size)),
         mixture=np.zeros(size),
         won=np.full((size, 2), np.nan),
     )
@@ -171,21 +169,6 @@ def test_unknown_opponents_have_full_regret():
     assert weights(variance, 2, variance=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
 
 
-def test_learning_progress_by_hand():
-    # The first opponent is learned (2, then 6), the second forgotten as fast, the third new, the fourth settled.
-    rounds = np.array([[2, 6, np.nan, 5], [6, 2, np.nan, 5], [np.nan, np.nan, 4, 5]])
-    moved = weights(learning_progress, 4, rounds=rounds)
-    assert moved[0] == pytest.approx((0.3 - 0.05) * 4 / 10) and moved[1] == pytest.approx(moved[0])
-    assert moved[2] == moved[:2].max() and moved[3] == 0
-    assert weights(learning_progress, 2).tolist() == [1, 1]
-
-
-def test_coverage_prefers_fewest_games():
-    width = weights(coverage, 4, games=np.array([0.0, 1.0, 100.0, 400.0]))
-    assert width[0] == width[1] > width[2] == pytest.approx(2 * width[3])
-    assert by("coverage", 3).tolist() == [1 / 3] * 3
-
-
 @pytest.mark.parametrize("scale", [1e-11, 1.0, 1e300])
 def test_probabilities_are_scale_invariant(scale):
     made = by("meta_mixture", 2, mixture=scale * np.array([1.0, 3.0]))
@@ -203,7 +186,6 @@ POPULATIONS = {
     "all lost": lambda size: known(
         size, scored=np.zeros((size, 2)), reachable=np.full((size, 2), 10.0), variance=np.zeros((size, 2))
     ),
-    "settled": lambda size: known(size, rounds=np.full((5, size), 6.0), games=np.full(size, 1e6)),
 }
 
 
@@ -227,8 +209,6 @@ def test_mixtures_of_branches_add_up(data):
         scored=np.where(nowhere, np.nan, 10 * rng.random((size, 2))),
         reachable=np.where(rng.random((size, 2)) < 0.3, np.nan, 10 * rng.random((size, 2))),
         variance=np.where(nowhere, np.nan, 25 * rng.random((size, 2))),
-        games=rng.integers(0, 1000, size).astype(float),
-        rounds=np.where(rng.random((4, size)) < 0.5, np.nan, 10 * rng.random((4, size))),
         mixture=rng.random(size),
     )
     branch = st.builds(Branch, st.sampled_from(sorted(RULES)), st.floats(0.01, 1), st.sampled_from(sorted(GROUPS_OF)))
@@ -266,12 +246,6 @@ def test_empty_branch_passes_its_share_on():
     assert made.chances.tolist() == [1, 0] and made.reasons == ("100.0% self-play", "")
     alone = mix_branches([Branch("past_selves", 1.0)], figures, FLOOR)
     assert alone.chances.tolist() == [0.5, 0.5] and alone.reasons[0].startswith("50.0%")
-
-
-def test_latest():
-    figures = known(4, kinds=("past_self", "past_self", "snapshot", "self"), born=np.array([3, 9, 12, 20]))
-    assert mix_branches([Branch("latest", 1.0, "past_selves")], figures, floor=0.0).chances.tolist() == [0, 1, 0, 0]
-    assert mix_branches([Branch("latest", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
 
 
 def test_main_exploiter_turns_to_snapshots_of_a_strong_main():
@@ -331,7 +305,6 @@ def test_prospects_from_cells():
     assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2
     assert np.isnan(figures.scored[2]).all() and np.isnan(figures.reachable[2]).all()
     assert np.isnan(figures.scored[1, 0]) and figures.scored[1, 1] == pytest.approx(4, abs=0.6)
-    assert figures.games.tolist() == [80, 40, 0]
     assert figures.variance[0] == pytest.approx([2 / 3, 2 / 3], abs=0.3)
     made = mix_branches([Branch("regret", 1.0)], figures, FLOOR)
     assert made.chances[2] > made.chances[0]

@@ -29,7 +29,7 @@ from league.standings.ladder import ladder_of
 from league.tasks.answers import CAUSES
 from league.tasks.match_task import play_match
 from league.tasks.train_task import practice_round
-from league.tasks.values import Member, Place, SeatOrderResult
+from league.tasks.values import Place, SeatOrderResult
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -130,15 +130,6 @@ def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(silent.payoffs(), short.payoffs(), strict=True))
     points = points_by_seats(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
-
-
-def test_a_leg_in_which_nobody_was_reached_scores_a_learner_nothing_and_warns_of_nothing(place):
-    scenarios, history = LEWIS.block(5, 48, 16), History([Member("tough", None, "main"), Member("nice", "nice")], 0.5)
-    first, second = play_match(match(seat("tough"), seat("nice"), size=16), place).legs
-    history.add_round(0, scenarios, [left_out(first, np.arange(16)), second], ())
-    history.add_round(0, scenarios, [left_out(first, np.arange(8)), second], ())
-    silent, heard = history.scores_by_round("tough", ["nice"])[:, 0]
-    assert np.isnan(silent) and 0 <= heard <= 10
 
 
 def test_a_gate_compares_on_the_games_that_count_alone():
