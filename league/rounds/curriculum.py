@@ -3,37 +3,11 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Literal, NamedTuple
 
-import numpy as np
-
-from dond_marl.errors import Blame, RunFailure, error_line, quote
-from dond_marl.occupants import unpin_spec
-from dond_marl.statistics import Estimate
-from league.settings.learners import LearnerConfig, StageConfig, Until, predicate_of
+from league.settings.learners import LearnerConfig, StageConfig, Until
 from league.settings.read import Config
-from league.standings.crossplay import CrossPlay
 from league.standings.history import History
 from league.tasks.values import Decision
-
-
-class StageHistory(NamedTuple):
-    """The argument of a user's predicate ``ends_when``, called at the end of a round of the stage."""
-
-    stage: str
-    rounds: int  # of this stage so far, at least 1
-    learners: tuple[str, ...]
-    cross: CrossPlay  # the cross-play table of all rounds so far
-
-    def figure(
-        self,
-        metric: Literal["points", "deals", "of_nash"],
-        member: str,
-        against: str | None = None,
-        confidence: float = 0.95,
-    ) -> Estimate:
-        """A figure of a member against another, or all others: its mean, games, and two-sided interval."""
-        return self.cross.figure(metric, member, against, confidence)
 
 
 def stage_now(config: Config, history: History) -> int:
@@ -62,8 +36,6 @@ def stage_end(config: Config, history: History) -> Decision | None:
         return None
     stage = config.curriculum[place]
     played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
-    if stage.ends_when is not None and _predicate_holds(stage, played, config, history):
-        return Decision("stage", stage.name, True, f"{unpin_spec(stage.ends_when)} says so after {played} rounds")
     if stage.until is not None:
         reached, text = _check_figure(stage.until, config, history)
         if reached:
@@ -95,24 +67,10 @@ def describe(config: Config, stage: StageConfig) -> str:
         member = until.member or config.learners[0].name
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
         ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
-    if stage.ends_when is not None:
-        ends.append(f"until {unpin_spec(stage.ends_when)} is true")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
     return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
-
-
-def _predicate_holds(stage: StageConfig, played: int, config: Config, history: History) -> bool:
-    """The value of a stage's predicate. Raises :class:`RunFailure` if it fails or returns no truth value."""
-    assert stage.ends_when is not None
-    learners = tuple(learner.name for learner in config.learners)
-    name = unpin_spec(stage.ends_when)
-    with Blame(lambda error: RunFailure(f"{name}, of the stage {stage.name}, failed: {error_line(error)}")):
-        answer = predicate_of(stage.ends_when)(StageHistory(stage.name, played, learners, history.cross))
-    if not isinstance(answer, bool | np.bool_):
-        raise RunFailure(f"{name} must return True or False; got {quote(answer)}")
-    return bool(answer)
 
 
 def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:

@@ -1,24 +1,19 @@
 """Settings of a league's learners (role, matchmaking, snapshots) and of the stages of its curriculum.
 
 A stage changes practice only. Matches are always played by the league's own rules, so that payoffs of all rounds are
-comparable and every stage is judged by the league's own game. A predicate that ends a stage, ``my_file.py:Name``, is
-called after every round with :class:`league.rounds.curriculum.StageHistory`, in the planning process only; it has to be
-a pure function, as a resumed run calls it again.
+comparable and every stage is judged by the league's own game.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from dond_marl.errors import Blame, InputError, UntrustedError, error_line, quote
+from dond_marl.errors import quote
 from dond_marl.game import Disagree
-from dond_marl.occupants import DIGEST, OccupantNameError, check_factory, names_file, parse_spec, pin_spec
 from dond_marl.scenarios.sources import SourceName
 from league.settings.layers import ContradictionError, ScenarioChoice
 from league.settings.sections import EnvConfig, Section, optional, wrong
@@ -226,26 +221,12 @@ class Until(Section):
     games: int = Field(default=1_000, ge=1, description="minimum number of games")
 
 
-def _predicate(value: object) -> object:
-    try:
-        name = None if value is None else predicate_name(value)
-        if name is not None:
-            with suppress(UntrustedError):  # as in league.settings.sections: it can be read, not made
-                predicate_of(name)
-        return name
-    except PredicateError as error:
-        raise wrong(str(error)) from None
-
-
 class StageConfig(Section):
-    """One stage of the curriculum; it ends when its figure is reached or its predicate is true, or after ``rounds``."""
+    """One stage of the curriculum; it ends when its figure is reached, or after ``rounds``."""
 
     name: str = Field(min_length=1, max_length=60, description="text")
     rounds: int | None = Field(default=None, ge=1, le=100_000, description="left out: to the end")
     until: Until | None = None
-    ends_when: Annotated[str | None, BeforeValidator(_predicate)] = optional(
-        None, description="a predicate in a file, my_file.py:Name; left out: none"
-    )
     env: StageEnv = Field(default_factory=StageEnv)
     hints: HintsConfig = Field(default_factory=HintsConfig)
     learners: dict[str, StageLearner] = Field(default_factory=dict, description="changes by learner")
@@ -263,42 +244,3 @@ class StageConfig(Section):
     def gives_hints(self) -> bool:
         settings = (self.hints, *(learner.hints for learner in self.learners.values()))
         return any(hints is not None and hints.mode != "none" for hints in settings)
-
-
-Predicate = Callable[[Any], bool]
-
-
-class PredicateError(InputError):
-    """A predicate that does not exist or cannot be made. The message says which and why."""
-
-
-def predicate_name(spec: object) -> str:
-    """The canonical text of a predicate, with the digest of its file. Raises :class:`PredicateError`."""
-    expected = f"a predicate is code in a file, my_file.py:Name or my_file.py:Name(parameter=value); got {quote(spec)}"
-    if not isinstance(spec, str):
-        raise PredicateError(expected)
-    try:
-        kind, parameters = parse_spec(spec)
-        if not names_file(kind):
-            raise PredicateError(expected)
-        check_factory("predicate", {}, kind, parameters)
-        return pin_spec(spec)
-    except OccupantNameError as error:
-        raise PredicateError(str(error)) from None
-
-
-@lru_cache(maxsize=64)
-def predicate_of(name: str) -> Predicate:
-    """The predicate of a canonical text. Raises :class:`PredicateError`, also if its file has changed since."""
-    kind, parameters = parse_spec(name)
-
-    def failure(error: BaseException) -> PredicateError:
-        reason = error if isinstance(error, OccupantNameError) else error_line(error)
-        return PredicateError(f"the predicate {kind} cannot be made: {reason}")
-
-    with Blame(failure, UntrustedError):
-        factory: Callable[..., object] = check_factory("predicate", {}, kind, parameters)
-        predicate = factory(**{key: value for key, value in parameters.items() if key != DIGEST})
-    if not callable(predicate):
-        raise PredicateError(f"the predicate {kind} must make a function of StageHistory; it made {quote(predicate)}")
-    return cast("Predicate", predicate)

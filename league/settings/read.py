@@ -168,7 +168,7 @@ class Config(Section):
             yield path, f"until.member must be a learner; got {until.member}"
         if until is not None and until.against not in {"all", *names, *(member.name for member in self.members)}:
             yield path, f"until.against is all or a member's name; got {quote(until.against)}"
-        if not (stage.rounds or until or stage.ends_when) and place + 1 < len(self.stages):
+        if not (stage.rounds or until) and place + 1 < len(self.stages):
             yield path, "it never ends; give it rounds, until, or both"
 
     @property
@@ -424,15 +424,14 @@ def _range(field: FieldInfo, integer: bool) -> str:
 
 
 STAND_IN = "heuristic"
-INSTEAD = {"reward": "own", "ends_when": None, "init_from": None}  # of keys that name something else than an occupant
+INSTEAD = {"reward": "own", "init_from": None}  # of keys that name something else than an occupant
 
 
 def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings of a dry run, which runs no code or program that they name; and the names that are replaced.
 
     An occupant that is code from a file, or starts a program, is replaced by the default heuristic under its own name,
-    a reward by the own points, a predicate by none (its stage then lasts a round, if nothing else ends it). This is
-    done on the parsed YAML, before any name is looked up.
+    a reward by the own points. This is done on the parsed YAML, before any name is looked up.
     """
     replaced: list[str] = []
     return {key: _stand_in("member" if key in LISTS else key, value, replaced) for key, value in data.items()}, replaced
@@ -452,11 +451,7 @@ def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
         return {"kind": STAND_IN, "name": name or _spell(spec)[:80]} if key == "member" else INSTEAD.get(key, STAND_IN)
     if not isinstance(value, Mapping):
         return value
-    result = {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}
-    endless = value.get("ends_when") is not None and result["ends_when"] is None
-    if endless and not value.keys() & {"rounds", "until"}:
-        result["rounds"] = 1  # a stage must be able to end
-    return result
+    return {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}
 
 
 def _runs_code(value: Any) -> bool:

@@ -27,7 +27,6 @@ MEANINGS = {
     "dataset": "which published file `use_dataset` means",
     "decay": "weight decay of the optimiser",
     "disagree": "whether DISAGREE ends the game or only refuses the offer",
-    "ends_when": "code of your own that says when the stage ends; see [Tutorial](TUTORIAL.md#add-a-partner)",
     "ent": "weight of the entropy in the loss",
     "epochs": "passes over the collected decisions for each update",
     "gate": "condition that a snapshot has to meet; left out: snapshots are made by time only",

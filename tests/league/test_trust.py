@@ -90,13 +90,12 @@ class Stranger:
 
 
 def forge(run: Path, specs: dict[str, str], settings: str | None = None) -> None:
-    """Give members of a run other specs, and its stages and rewards the code ``settings``; then seal it again."""
+    """Give members of a run other specs, and its reward the code ``settings``; then seal it again."""
     with Ledger(run / "ledger.sqlite") as ledger:
         config, _ = read_yaml(ledger.settings())
         for member in [*config["members"], *config["heldout"]]:
             member["spec"] = specs.get(member["name"], member["spec"])
         if settings is not None:
-            config["stages"] = [{"name": "only", "ends_when": settings}, {"name": "last"}]
             config["learners"][0]["reward"] = settings
         text = write_yaml(config)
         for name, spec in specs.items():
@@ -357,7 +356,6 @@ def test_dry_run_of_a_config_runs_nothing_of_it(tmp_path):
     text = SETTINGS.replace("FOLDER", str(tmp_path / "runs")).replace("kind: pushover", f"kind: '{code}:Evil'")
     text = text.replace("kind: stubborn", f"kind: negmas, agent: a.B, python: '{program}'")
     text = text.replace("decisions: 8}", f"decisions: 8, reward: '{code}:Evil'}}")
-    text += f"stages: [{{name: first, ends_when: '{code}:Evil'}}, {{name: last}}]\n"
     (tmp_path / "league.yaml").write_text(text)
     done = in_process("league", "--config", tmp_path / "league.yaml", "--dry-run")
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 
 import pytest
@@ -40,18 +39,6 @@ class FairBonus:
     def __call__(self, games, earned, scenarios):
         return earned - self.weight * np.abs(earned - earned[:, ::-1])
 
-@dataclass(frozen=True)
-class Enough:
-    rounds: int = 1
-
-    def __call__(self, so_far):
-        assert so_far.figure("points", so_far.learners[0]).n > 0
-        return so_far.rounds >= self.rounds
-
-class Lost:
-    def __call__(self, so_far):
-        return so_far.nothing
-
 class Unready:
     def __init__(self):
         raise KeyError("a table that is not there")
@@ -68,17 +55,7 @@ class Interrupts:
 
 class Broken:
     def __call__(self, games, earned, scenarios):
-        return earned * (float("nan") if Path("broken").exists() else 1)
-
-class Breaks:  # the reward, after the first round
-    def __call__(self, so_far):
-        if not Path("mended").exists():
-            Path("broken").touch()
-        return False
-
-class Vague:
-    def __call__(self, so_far):
-        return "soon"
+        return earned * (1 if Path("mended").exists() else float("nan"))
 
 NUMBER = 3
 def nobody():
@@ -92,7 +69,7 @@ learners:
   - {name: main, hidden: [8], rollout: 2, num_envs: 16, minibatch: 64, epochs: 1, decisions: 40,
      reward: "my_file.py:FairBonus(weight=0.2)"}
 stages:
-  - {name: advised, hints: {mode: expert, expert: "my_file.py:Melting"}, ends_when: "my_file.py:Enough"}
+  - {name: advised, hints: {mode: expert, expert: "my_file.py:Melting"}, rounds: 1}
   - {name: alone}
 """
 
@@ -159,14 +136,13 @@ def test_code_that_ends_the_process_ends_in_a_sentence(here):
 
 def test_league_with_a_broken_reward_goes_on_from_its_committed_rounds(here):
     words = ("--config", "league.yaml", "--quiet", "--set", "logging.output_dir=runs")
-    settings = LEAGUE.replace("FairBonus(weight=0.2)", "Broken").partition("stages:")[0]
-    stage = 'stages: [{name: first, ends_when: "my_file.py:Breaks"}, {name: last}]'
-    (here / "league.yaml").write_text(settings + stage)
+    second = '{name: alone, learners: {main: {reward: "my_file.py:Broken"}}}'
+    (here / "league.yaml").write_text(LEAGUE.replace("{name: alone}", second))
     done = in_process("league", *words)
     assert done.returncode == 1 and "main" in done.stderr and "Broken" in done.stderr
     with ReadLedger(here / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert ledger.next_round == 1
-    (here / "broken").rename("mended")
+    (here / "mended").touch()
     done = in_process("league", "--resume", "runs/0001", "--quiet")
     assert done.returncode == 0, done.stderr
 
@@ -197,8 +173,6 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
     assert alone == two and "my_file.py:Melting" in done.stdout
     with ReadLedger(here / "runs" / "league" / "0002" / "ledger.sqlite") as ledger:
         assert [ledger.stage(number) for number in range(ledger.next_round)] == [0, 1, 1]
-        (end,) = [decision for decision in ledger.decisions(0) if decision.kind == "stage"]
-        assert end.reason.startswith("my_file.py:Enough")
     (here / "my_file.py").write_text(MINE + "# another\n")
     done = in_process("league", "--resume", "runs/league/0001")
     assert done.returncode == 2 and "file" in done.stderr
@@ -218,29 +192,10 @@ def test_a_league_with_a_file_is_the_same_on_ray(here):
     assert alone == spread
 
 
-@pytest.mark.parametrize(
-    ("spec", "code", "said"),
-    [
-        ("my_file.py:Gone", 2, "holds no class or function Gone"),
-        ("my_file.py:Enough(turns=2)", 2, "does not take 'turns'"),
-        ("enough", 2, "a predicate is code in a file"),
-        ("my_file.py:NUMBER", 2, "holds no class or function NUMBER"),
-        ("my_file.py:Unready", 2, "cannot be made: KeyError"),
-        ("my_file.py:Lost", 1, "my_file.py:Lost, of the stage advised, failed: AttributeError"),
-        ("my_file.py:Vague", 1, "True or False; got 'soon'"),
-    ],
-)
-def test_an_invalid_or_failing_predicate_gives_one_sentence_without_a_traceback(here, spec, code, said):
-    settings = LEAGUE.replace('ends_when: "my_file.py:Enough"', f"ends_when: {json.dumps(spec)}")
-    (here / "league.yaml").write_text(settings)
-    done = in_process("league", "--config", "league.yaml", "--quiet")
-    assert done.returncode == code and said in done.stderr and "Traceback" not in done.stderr
-
-
-def test_a_dry_run_names_the_predicate_that_it_does_not_run(here):
+def test_dry_run_names_the_code_that_it_does_not_run(here):
     with pytest.warns(Notice) as notices:
         done = in_process("league", "--config", "league.yaml", "--dry-run")
-    assert any("my_file.py:Enough" in str(notice.message) for notice in notices)
+    assert any("my_file.py:FairBonus" in str(notice.message) for notice in notices)
     assert done.returncode == 0, done.stderr
 
 
