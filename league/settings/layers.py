@@ -1,20 +1,17 @@
 """Settings as layers of plain data: a YAML file, then ``--set a.b=c`` options, merged key by key.
 
-Each value keeps its place (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
+Each value keeps its origin (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
 number, but ``1e6`` and ``1_000`` are integers; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and
-occur once; other tags are refused.
-``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole.
-
-``scenarios``, ``use_dataset``, ``dataset`` and ``split`` name the scenario source together; ``use_dataset: true`` is
-another way to write ``scenarios: <dataset>``. Within one layer they must not contradict each other; a later layer that
-names a source replaces the earlier source and its split.
+occur once.
+``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole. A later
+layer that names a scenario source replaces the earlier source and its split (:func:`replace_source`).
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path as FilePath
@@ -24,13 +21,9 @@ import yaml
 
 from dond_marl.errors import SHOWN, InputError, quote
 from dond_marl.files import open_regular
-from dond_marl.scenarios.sources import DATASETS, SOURCES, ScenarioError, check_split
+from dond_marl.scenarios.sources import DATASETS
 
 Path = tuple[str | int, ...]  # keys and list positions from the top
-
-MAX_BYTES = 1_000_000
-MAX_DEPTH = 16  # mappings and lists inside each other; the shipped configs need four
-MAX_VALUES = 10_000  # keys and values, with aliases expanded
 
 _TAG = "tag:yaml.org,2002:"
 _RESOLVERS = (
@@ -54,7 +47,7 @@ class YamlError(InputError):
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's composer under the core schema. It constructs nothing."""
+    """PyYAML's safe loader under the core schema."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
 
@@ -68,18 +61,31 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+def _integer(_: _Loader, node: yaml.ScalarNode) -> int:
+    return int(node.value, {"0o": 8, "0x": 16}.get(node.value[:2], 10))
+
+
+def _number(_: _Loader, node: yaml.ScalarNode) -> int | float:
+    text = node.value.lower()
+    number = float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    return int(number) if "." not in text and number.is_integer() else number  # 1e6 is a count
+
+
 for _name, _pattern, _first in _RESOLVERS:
     for _class in (_Loader, _Dumper):
         _class.add_implicit_resolver(_TAG + _name, re.compile(f"(?:{_pattern})$"), _first)
+_Loader.add_constructor(_TAG + "int", _integer)
+_Loader.add_constructor(_TAG + "float", _number)
 
 
 def read_yaml(content: bytes | str) -> tuple[Any, dict[Path, int]]:
     """The plain data of a YAML text, and the line of every key and list item. Raises :class:`YamlError`."""
-    if len(content) > MAX_BYTES:
-        raise YamlError(1, f"{len(content):,} bytes are too many for a configuration; at most {MAX_BYTES:,}")
+    lines: dict[Path, int] = {}
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
-        node = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        return (None if node is None else _value(loader, node, (), lines)), lines or {(): 1}
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise YamlError(line, f"not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})") from None
@@ -92,9 +98,7 @@ def read_yaml(content: bytes | str) -> tuple[Any, dict[Path, int]]:
         hint = " (a tab: indent with spaces)" if "'\\t'" in reason else ""
         raise YamlError(mark.line + 1 if mark else 1, f"not valid YAML: {reason}{hint}") from None
     except RecursionError:
-        raise YamlError(1, f"mappings and lists nested more than {MAX_DEPTH} deep") from None
-    lines: dict[Path, int] = {}
-    return (None if node is None else _value(node, (), lines)), lines or {(): 1}
+        raise YamlError(1, "mappings and lists are nested too deep, or one holds itself") from None
 
 
 def write_yaml(data: Any) -> str:
@@ -102,50 +106,30 @@ def write_yaml(data: Any) -> str:
     return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120))
 
 
-def _value(node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
+def _value(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
     """The data of ``node``, which stands at ``path``; ``lines`` is filled in. Raises :class:`YamlError`."""
     line = lines.setdefault(path, node.start_mark.line + 1)
-    if len(path) > MAX_DEPTH:  # an alias inside of its own value ends here too
-        raise YamlError(line, f"mappings and lists nested more than {MAX_DEPTH} deep")
-    if len(lines) > MAX_VALUES:
-        raise YamlError(line, f"more than {MAX_VALUES:,} values, with aliases written out")
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node, line)
-    if node.tag not in (_TAG + "map", _TAG + "seq"):
-        raise YamlError(line, f"the tag {quote(node.tag.replace(_TAG, '!!'))} is not allowed here")
     if isinstance(node, yaml.SequenceNode):
-        return [_value(item, (*path, place), lines) for place, item in enumerate(node.value)]
+        return [_value(loader, item, (*path, i), lines) for i, item in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode):
+        try:
+            return loader.construct_object(node)
+        except (ValueError, KeyError):  # such as !!int ten, or a number of more digits than Python reads
+            raise YamlError(line, f"cannot be read as {node.tag.replace(_TAG, '')}: {quote(node.value)}") from None
     data: dict[str, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode) or key_node.tag != _TAG + "str":
             text = quote(key_node.value) if isinstance(key_node, yaml.ScalarNode) else f"some {key_node.id}"
             raise YamlError(line, f"a key must be text; got {text}")
-        here = (*path, key_node.value)
+        key_path = (*path, key_node.value)
         if key_node.value == "<<":
             raise YamlError(line, "merge keys (<<) are not supported: write the keys out, or use an alias (key: *name)")
         if key_node.value in data:
-            raise YamlError(line, f"{format_path(here)}: given twice, on lines {lines[here]} and {line}")
-        lines[here] = line
-        data[key_node.value] = _value(value_node, here, lines)
+            raise YamlError(line, f"{format_path(key_path)}: given twice, on lines {lines[key_path]} and {line}")
+        lines[key_path] = line
+        data[key_node.value] = _value(loader, value_node, key_path, lines)
     return data
-
-
-def _scalar(node: yaml.ScalarNode, line: int) -> Any:
-    kind, text = node.tag.removeprefix(_TAG), node.value
-    if kind == "str":
-        return text
-    if not any(kind == name and re.fullmatch(pattern, text) for name, pattern, _ in _RESOLVERS):
-        raise YamlError(line, f"the tag {quote(node.tag.replace(_TAG, '!!'))} does not fit {quote(text)}")
-    if kind in ("null", "bool"):
-        return None if kind == "null" else text.lower() == "true"
-    if kind == "float":
-        number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        return int(number) if "." not in text and number.is_integer() else number  # 1e6 is a count
-    try:
-        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
-    except ValueError:  # Python reads no integers beyond 4,300 digits
-        raise YamlError(line, f"a number too long to read: {quote(text)}") from None
 
 
 def suggest(value: object, choices: Iterable[str]) -> str:
@@ -168,7 +152,7 @@ def format_path(path: Path) -> str:
 
 
 class Place(NamedTuple):
-    """The origin of a value; places sort in the order of reading: the file from top to bottom, then the options."""
+    """The origin of a value; origins sort in the order of reading: the file from top to bottom, then the options."""
 
     layer: int
     number: int  # line of a file, position of an option
@@ -194,17 +178,19 @@ class Layer:
     def place(self, path: Path) -> Place:
         """The place of ``path``, or of the nearest section above it that has one."""
         above = (path[:length] for length in range(len(path), 0, -1))
-        return next((self.places[each] for each in above if each in self.places), self.start)
+        return next((self.places[prefix] for prefix in above if prefix in self.places), self.start)
 
-    def complain(self, path: Path, text: str) -> None:
-        self.complaints.append(Complaint(self.place(path), f"{format_path(path)}: {text}"))
+    def complain(self, path: Path, text: str, place: Place | None = None) -> None:
+        """Add a mistake at ``path``; ``place``: its place, by default that of the path."""
+        words = f"{format_path(path)}: {text}" if path else text
+        self.complaints.append(Complaint(place or self.place(path), words))
 
 
 def file_layer(path: str) -> Layer:
     """The settings of a file."""
     try:
         with open_regular(path) as file:
-            layer = text_layer(file.read(MAX_BYTES + 1), path)
+            layer = text_layer(file.read(), path)
         if not layer.data and not layer.complaints:
             layer.complain((), "sets nothing; write a key, or take a shipped file such as configs/league.yaml")
         return layer
@@ -212,59 +198,74 @@ def file_layer(path: str) -> Layer:
         text = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         if isinstance(error, FileNotFoundError):
             folders = (FilePath(path).parent, presets_folder())
-            near = sorted({found.name for folder in folders for found in folder.glob("*.yaml")})
+            near = sorted({file.name for folder in folders for file in folder.glob("*.yaml")})
             text = f"no such file{suggest(FilePath(path).name, near)}"
         elif isinstance(error, IsADirectoryError):
             text = "a folder; name a YAML file in it"
-        start = Place(0, 0, path)
-        return Layer(start, complaints=[Complaint(start, text)])
+        layer = Layer(Place(0, 0, path))
+        layer.complain((), text)
+        return layer
 
 
 def text_layer(content: bytes | str, label: str) -> Layer:
     """The settings of a YAML text, none if it is empty; ``label`` names it in messages."""
-
-    def place_of(line: int) -> Place:
-        return Place(0, line, f"{label}:{line}")
-
-    layer = Layer(place_of(1))
+    layer = Layer(Place(0, 1, f"{label}:1"))
     try:
         data, lines = read_yaml(content)
     except YamlError as error:
-        layer.complaints.append(Complaint(place_of(error.line), error.reason))
+        layer.complain((), error.reason, Place(0, error.line, f"{label}:{error.line}"))
         return layer
-    layer.places = {path: place_of(line) for path, line in lines.items()}
+    layer.places = {path: Place(0, line, f"{label}:{line}") for path, line in lines.items()}
     if isinstance(data, dict):
         layer.data = data
     elif data is not None:
-        layer.complaints.append(
-            Complaint(place_of(lines[()]), f"the file must hold keys and values; got {quote(data)}")
-        )
+        layer.complain((), f"the file must hold keys and values; got {quote(data)}", layer.places[()])
     return layer
 
 
 def command_line_layer(overrides: Sequence[str]) -> Layer:
-    """The settings of all ``--set a.b=c`` options; a key may occur once."""
+    """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys, and a key may occur once."""
     layer = Layer(Place(1, 0, "--set"))
+    given: dict[Path, Place] = {}
     for number, override in enumerate(overrides, start=1):
         short = override.isprintable() and len(override) <= SHOWN
         place = Place(1, number, f"--set {override if short else quote(override)}")
-        key, equals, value = override.partition("=")
+        key, equals, text = override.partition("=")
         keys = tuple(part.strip() for part in key.split("."))
         if not equals or not all(keys):
-            layer.complaints.append(Complaint(place, "an option is written --set key.key=value"))
+            layer.complain((), "an option is written --set key.key=value", place)
             continue
         try:
-            _insert(layer, keys, read_yaml(value)[0], place)
+            leaves = list(_leaves(keys, read_yaml(text)[0]))
         except YamlError as error:
-            layer.complaints.append(Complaint(place, error.reason))
+            layer.complain((), error.reason, place)
+            continue
+        for path, value in leaves:
+            earlier = next((old for old in given if old[: len(path)] == path[: len(old)]), None)
+            if earlier is not None:
+                twice = min(path, earlier, key=len)
+                layer.complain(twice, f"given twice, before by {given[earlier].label}", place)
+                continue
+            given[path] = place
+            section = layer.data
+            for depth, name in enumerate(path[:-1], start=1):
+                layer.places.setdefault(path[:depth], place)
+                section = section.setdefault(name, {})
+            layer.places[path] = place
+            section[path[-1]] = value
     return layer
 
 
-def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
-    """All layers as one, later ones over earlier ones; only ``sections`` are merged by key, empty ones ignored.
+def _leaves(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves((*path, key), inner)
+    else:
+        yield path, value
 
-    With a section ``env``, the keys that name the scenario source agree in the end.
-    """
+
+def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
+    """All layers as one, later ones over earlier ones; only ``sections`` are merged by key, empty ones ignored."""
     layers = list(layers)
     merged = Layer(layers[0].start)
     for layer in layers:
@@ -273,127 +274,37 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
                 _replace(merged, layer, (key,), value)
             elif isinstance(value, dict):
                 merged.places.setdefault((key,), layer.place((key,)))
-                merged.data.setdefault(key, {})
+                section = merged.data.setdefault(key, {})
+                if key == "env":
+                    merged.data[key] = replace_source(section, value)
                 for name, inner in value.items():
                     _replace(merged, layer, (key, name), inner)
             elif value is not None:
                 layer.complain((key,), f"a section of keys and values; got {quote(value)}")
         merged.complaints += layer.complaints
-    if "env" in sections:
-        _choose_scenarios(layers, merged)
     return merged
 
 
-NAMING = ("scenarios", "use_dataset", "dataset")  # keys that name a source
-DEFAULT_SOURCE = "uniform"
-DEFAULT_DATASET = "self_play"
+def replace_source(env: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """``env`` without the scenario source and the split that a ``later`` layer replaces by naming a source.
 
-
-class ContradictionError(InputError):
-    """Keys of one layer contradict each other; ``key`` is the one to change."""
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(text)
-        self.key = key
-
-
-class ScenarioChoice(NamedTuple):
-    """A source, its split (``None``: its default), and the data set that ``use_dataset: true`` would select."""
-
-    source: str = DEFAULT_SOURCE
-    split: str | None = None
-    dataset: str = DEFAULT_DATASET
-
-    def override(self, env: Mapping[str, Any]) -> ScenarioChoice:
-        """The choice after a layer ``env``, whose values are :func:`valid`. Raises :class:`ContradictionError`."""
-        use, dataset, scenarios = (env.get(key) for key in ("use_dataset", "dataset", "scenarios"))
-        if use:
-            source, text = dataset or self.dataset, "use_dataset: true with dataset: {0} contradicts scenarios: {1}"
-        elif use is False:  # a data set that is named here is not in use
-            before = DEFAULT_SOURCE if self.source in DATASETS else self.source
-            source = scenarios if scenarios not in (None, *DATASETS) else before
-            text = "use_dataset: false contradicts scenarios: {1}"
-        else:
-            source, text = dataset or scenarios or self.source, "dataset: {0} contradicts scenarios: {1}"
-        if scenarios not in (None, source):
-            raise ContradictionError("scenarios", f"{text.format(source, scenarios)}; give one of the two")
-        split = env.get("split", None if env.keys() & set(NAMING) else self.split)
-        try:
-            check_split(source, split)
-        except ScenarioError as error:
-            raise ContradictionError("split", str(error)) from None
-        return ScenarioChoice(source, split, source if source in DATASETS else dataset or self.dataset)
-
-    def settings(self) -> dict[str, Any]:
-        """The four keys of ``env``, in agreement."""
-        use = self.source in DATASETS
-        return {
-            "scenarios": self.source,
-            "use_dataset": use,
-            "dataset": self.source if use else DEFAULT_DATASET,
-            "split": check_split(self.source, self.split),
-        }
-
-
-def valid(env: Mapping[str, Any]) -> bool:
-    """Whether each of the four keys in ``env`` has a value of its type; only then can they be interpreted."""
-    return (
-        isinstance(env.get("split", ""), str | None)
-        and isinstance(env.get("use_dataset", False), bool)
-        and env.get("scenarios", DEFAULT_SOURCE) in SOURCES
-        and env.get("dataset", DEFAULT_DATASET) in DATASETS
-    )
-
-
-def _choose_scenarios(layers: list[Layer], merged: Layer) -> None:
-    """Make the keys that name the source agree over all layers; complain if a layer contradicts itself."""
-    choice = ScenarioChoice()
-    sections = [(layer, layer.data["env"]) for layer in layers if isinstance(layer.data.get("env"), Mapping)]
-    if not all(valid(env) for _, env in sections):
-        return  # the values are refused one by one
-    for layer, env in sections:
-        try:
-            choice = choice.override(env)
-        except ContradictionError as error:
-            merged.complaints.append(Complaint(layer.place(("env", error.key)), f"env.{error.key}: {error}"))
-    merged.data["env"] = {**merged.data.get("env", {}), **choice.settings()}
+    ``use_dataset`` alone keeps a data set that was named, and a source that agrees with it.
+    """
+    named = later.keys() & {"scenarios", "use_dataset", "dataset"}
+    replaced = {"scenarios", "use_dataset", "dataset", "split"} if named else set()
+    if named == {"use_dataset"}:
+        agrees = (env.get("scenarios") in DATASETS) is later["use_dataset"]
+        replaced -= {"scenarios", "dataset"} if agrees else {"dataset"}
+    return {key: value for key, value in env.items() if key not in replaced}
 
 
 def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
     """Put the value at ``path`` of a layer into the merged one, with the places of everything in it."""
-    holder: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
-    holder[path[-1]] = value
-    below = [old for old in merged.places if old[: len(path)] == path]
-    for old in below:
-        del merged.places[old]
+    section: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
+    section[path[-1]] = value
+    merged.places = {old: place for old, place in merged.places.items() if old[: len(path)] != path}
     merged.places[path] = layer.place(path)
     merged.places.update({new: place for new, place in layer.places.items() if new[: len(path)] == path})
-
-
-def _insert(layer: Layer, keys: tuple[str, ...], value: Any, place: Place) -> None:
-    """Put the value of an option under its keys; a mapping is merged into one that other options have given."""
-    holder: Any = layer.data
-    for depth, key in enumerate(keys, start=1):
-        if not isinstance(holder, dict):
-            earlier = layer.place(keys[: depth - 1]).label
-            layer.complaints.append(
-                Complaint(place, f"{format_path(keys[: depth - 1])}: given twice, before by {earlier}")
-            )
-            return
-        layer.places.setdefault(keys[:depth], place)
-        if depth < len(keys):
-            holder = holder.setdefault(key, {})
-    last = keys[-1]
-    if isinstance(value, dict) and isinstance(holder.get(last, {}), dict):
-        holder.setdefault(last, {})
-        for name, inner in value.items():
-            _insert(layer, (*keys, name), inner, place)
-    elif last in holder:
-        layer.complaints.append(
-            Complaint(place, f"{format_path(keys)}: given twice, before by {layer.place(keys).label}")
-        )
-    else:
-        holder[last] = value
 
 
 def presets_folder() -> FilePath:

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from dond_marl.errors import quote
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SourceName
-from league.settings.layers import ContradictionError, ScenarioChoice
+from league.settings.layers import format_path, replace_source
 from league.settings.sections import EnvConfig, Section, optional, wrong
 from league.settings.training import HintsConfig, Hyperparameters, RewardName
 
@@ -188,12 +188,10 @@ class StageEnv(Section):
         """The environment of the stage. Raises if the changes contradict ``env``."""
         changes = self.model_dump(exclude_none=True)
         try:
-            choice = ScenarioChoice(env.scenarios, env.split, env.dataset).override(changes)
-            return EnvConfig.model_validate({**env.model_dump(), **changes, **choice.settings()})
-        except ContradictionError as error:
-            raise wrong(f"env.{error.key}: {error}") from None
+            return EnvConfig.model_validate({**replace_source(env.model_dump(), changes), **changes})
         except ValidationError as error:
-            raise wrong(f"env: {error.errors()[0]['msg']}") from None
+            mistake = error.errors()[0]
+            raise wrong(f"{format_path(('env', *mistake['loc']))}: {mistake['msg']}") from None
 
 
 class StageLearner(Section):

@@ -9,7 +9,17 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from dond_marl.errors import Notice, UntrustedError, quote
@@ -30,10 +40,11 @@ from dond_marl.scenarios.sources import (
     ScenarioError,
     ScenarioSource,
     SourceName,
+    check_split,
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
-from league.settings.layers import ContradictionError, Path, ScenarioChoice, valid
+from league.settings.layers import Path
 from partners.catalogue import UNSCRIPTED
 from partners.network.occupants import resolve_fallback
 
@@ -99,7 +110,10 @@ def optional(default: Any, **options: Any) -> Any:
 
 
 class EnvConfig(Section):
-    """The game; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree."""
+    """The game; ``scenarios``, ``use_dataset``, ``dataset`` and ``split`` always agree.
+
+    ``use_dataset: true`` is another way to write ``scenarios: <dataset>``, for the published files.
+    """
 
     id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
     partner: Occupant = "heuristic"
@@ -122,17 +136,39 @@ class EnvConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_source(cls, settings: Any) -> Any:
-        """Make the four keys that name the source agree. Raises if they contradict each other."""
-        if not isinstance(settings, Mapping) or not valid(settings):
+    def _name_source(cls, settings: Any) -> Any:
+        """Fill in the keys that name the source: ``use_dataset: true`` means ``scenarios: <dataset>``."""
+        if not isinstance(settings, Mapping):
             return settings
-        try:
-            return {**settings, **ScenarioChoice().override(settings).settings()}
-        except ContradictionError as error:
-            raise wrong(str(error), error.key) from None
+        env, use = dict(settings), settings.get("use_dataset")
+        dataset = env.get("dataset") if env.get("dataset") in DATASETS else None
+        if use is False and dataset:
+            del env["dataset"]  # named, but not in use
+        elif use is True or dataset:
+            env.setdefault("scenarios", dataset or DATASETS[0])
+        in_use = env.get("scenarios") in DATASETS
+        return {"use_dataset": in_use, "dataset": env["scenarios"] if in_use else DATASETS[0], "split": None} | env
+
+    @field_validator("use_dataset", "dataset", "split")
+    @classmethod
+    def _agree_with_source(cls, value: Any, info: ValidationInfo) -> Any:
+        """Check a key against ``scenarios``; a split that is left out is the source's own default."""
+        source = info.data.get("scenarios")
+        if source is None:  # refused itself
+            return value
+        if info.field_name == "split":
+            try:
+                return check_split(source, value)
+            except ScenarioError as error:
+                raise wrong(str(error)) from None
+        in_use = source in DATASETS
+        if value != (in_use if info.field_name == "use_dataset" else source if in_use else DATASETS[0]):
+            raise wrong(f"{str(value).lower()} contradicts scenarios: {source}; give one of the two")
+        return value
 
     @model_validator(mode="after")
-    def _holds_something(self) -> EnvConfig:
+    def _check_scenarios(self) -> EnvConfig:
+        """Check that the source holds scenarios."""
         if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
-import yaml
+from pydantic import ValidationError
 
-from league.settings.read import Config, ConfigError, load_config
+from dond_marl.scenarios.sources import DATASETS, SOURCES
+from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, LeagueConfig
 
 
@@ -46,60 +46,32 @@ def test_option_replaces_a_mistake_of_the_file(tmp_path):
     assert loaded(tmp_path, "env:\n  max_turns: ten\n", "env.max_turns=3").env.max_turns == 3
 
 
-# The source after a layer, from the earlier source and the data set that use_dataset would select; None: contradiction.
-def expected_source(layer: dict[str, object], before: str, meant: str) -> str | None:
-    use, dataset, scenarios = layer.get("use_dataset"), layer.get("dataset"), layer.get("scenarios")
-    if use is True:
-        source = dataset or meant
-        return source if scenarios in (None, source) else None
-    if use is False:
-        if scenarios is not None:
-            return None if scenarios in ("self_play", "dialogues") else scenarios
-        return "uniform" if before in ("self_play", "dialogues") else before
-    if dataset is not None and scenarios is not None:
-        return scenarios if dataset == scenarios else None
-    return dataset or scenarios or before
-
-
-LAYERS = [
-    {
-        key: value
-        for key, value in zip(("use_dataset", "dataset", "scenarios"), values, strict=True)
-        if value is not None
-    }
-    for values in itertools.product(
-        (None, True, False),
-        (None, "self_play", "dialogues"),
-        (None, "uniform", "lewis", "self_play", "dialogues"),
-    )
-]
-
-
 def source_of(env: EnvConfig) -> str:
-    """The source, once it is sure that all keys say the same."""
-    in_use = env.scenarios in ("self_play", "dialogues")
+    """The source, once it is sure that all keys name the same."""
+    in_use = env.scenarios in DATASETS
     assert env.use_dataset == in_use and (env.dataset == env.scenarios or not in_use)
     return env.scenarios
 
 
-@pytest.mark.parametrize("below", LAYERS, ids=str)
-def test_source_of_any_two_layers(below, tmp_path):
-    first = expected_source(below, "uniform", "self_play")
-    content = yaml.safe_dump({"env": {**below, "max_turns": 3}, "members": ["tough"]})
-    path = tmp_path / "x.yaml"
-    path.write_text(content)
-    meant = first if first in ("self_play", "dialogues") else below.get("dataset", "self_play")
-    for above in LAYERS:
-        options = [f"env.{key}={str(value).lower()}" for key, value in above.items()]
-        second = None if first is None else expected_source(above, first, meant)
-        if second is not None:
-            assert source_of(load_config(path, options).env) == second, (below, above)
-            continue
-        with pytest.raises(ConfigError) as caught:
-            load_config(path, options)
-        (complaint,) = caught.value.complaints[:1]
-        culprit = str(path) if first is None else "--set env.scenarios="
-        assert complaint.place.label.startswith(culprit), "the layer that contradicts itself"
+@pytest.mark.parametrize("use", [None, True, False])
+@pytest.mark.parametrize("dataset", [None, *DATASETS])
+@pytest.mark.parametrize("scenarios", [None, *SOURCES])
+def test_source_of_any_combination_of_keys(use, dataset, scenarios):
+    written = {"use_dataset": use, "dataset": dataset, "scenarios": scenarios}
+    env = {key: value for key, value in written.items() if value is not None}
+    if use is False:
+        expected = None if scenarios in DATASETS else scenarios or "uniform"
+    elif scenarios is None:
+        expected = dataset or ("self_play" if use else "uniform")
+    elif scenarios in DATASETS:
+        expected = scenarios if dataset in (None, scenarios) else None
+    else:  # a data set that is not in use may be named as it is by default
+        expected = scenarios if use is None and dataset in (None, "self_play") else None
+    if expected is None:
+        with pytest.raises(ValidationError, match="contradicts"):
+            EnvConfig(**env)
+    else:
+        assert source_of(EnvConfig(**env)) == expected
 
 
 @pytest.mark.parametrize(
