@@ -65,6 +65,9 @@ class Branch:
 
 
 Matchmaking = Annotated[dict[str, float], BeforeValidator(_matchmaking)]
+LearnerName = Annotated[
+    str, Field(max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -")
+]
 
 
 def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
@@ -98,9 +101,7 @@ class LearnerConfig(Hyperparameters):
     policy (neural fictitious self-play, NFSP).
     """
 
-    name: str = Field(
-        min_length=1, max_length=60, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$", description="letters, digits, _ and -"
-    )
+    name: LearnerName
     role: LearnerRole = "main"
     exploits: str | None = optional(None, description="the main that a main exploiter is for; left out: all mains")
     decisions: int = Field(default=50_000, ge=1, le=10**9, description="decisions per round")
@@ -128,16 +129,12 @@ class LearnerConfig(Hyperparameters):
         return any(branch.rule == "meta_mixture" for branch in branches_of(self.matchmaking))
 
     @model_validator(mode="after")
-    def _solved_anew_in_time(self) -> LearnerConfig:
+    def _check_snapshots(self) -> LearnerConfig:
         if self.is_oracle and self.snapshot_every < 2:
             raise wrong(
                 "meta_mixture is solved once a snapshot has played its first matches: set it to 2 rounds or more",
                 "snapshot_every",
             )
-        return self
-
-    @model_validator(mode="after")
-    def _average_of_acts(self) -> LearnerConfig:
         if self.reservoir and self.belief:
             raise wrong("the average policy imitates acts and has no beliefs: leave belief out", "reservoir")
         return self
@@ -151,13 +148,7 @@ class OracleConfig(Section):
     :class:`partners.best_response.BestResponse`).
     """
 
-    name: str = Field(
-        default="oracle",
-        min_length=1,
-        max_length=60,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$",
-        description="letters, digits, _ and -",
-    )
+    name: LearnerName = "oracle"
     of: str = Field(description="the name of a learner without memory")
     every: int = Field(default=1, ge=1, le=100_000, description="rounds")
     kept: int = Field(default=3, ge=0, le=100_000, description="newest ones to practice with; 0: all of them")

@@ -108,68 +108,61 @@ class Config(Section):
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
         lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles")}
-        mistakes = (self._env_mistakes(), self._learner_mistakes(), self._oracle_mistakes())
-        checks = (find_duplicates(lists), refused_by_roster(lists), *mistakes)
-        stages = (self._stage_mistakes(place, stage) for place, stage in enumerate(self.stages))
-        refuse_mistakes("league", chain(*checks, *stages))
+        learners, stages = self._learner_mistakes(), self._stage_mistakes()
+        refuse_mistakes("league", chain(find_duplicates(lists), refused_by_roster(lists), learners, stages))
         return self
 
-    def _env_mistakes(self) -> Mistakes:
+    def _learner_mistakes(self) -> Mistakes:
         if not self.members:
             yield ("members",), f"must be {Config.model_fields['members'].description}; got []"
-
-    def _learner_mistakes(self) -> Mistakes:
         mains = [learner.name for learner in self.learners if learner.role == "main"]
-        for place, learner in enumerate(self.learners):
-            path = ("learners", place, "exploits")
+        learners, targets = {learner.name: learner for learner in self.learners}, {oracle.of for oracle in self.oracles}
+        for i, learner in enumerate(self.learners):
             if learner.exploits is not None and learner.role != "main_exploiter":
-                yield path, "is for a main_exploiter: leave it out"
-            elif learner.exploits is not None and learner.exploits not in mains:
-                yield path, f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
-
-    def _oracle_mistakes(self) -> Mistakes:
-        learners = {learner.name: learner for learner in self.learners}
-        for place, oracle in enumerate(self.oracles):
-            learner, path = learners.get(oracle.of), ("oracles", place, "of")
-            if learner is None:
-                yield path, f"no learner is called {quote(oracle.of)}; there are {', '.join(learners) or 'none'}"
-            elif learner.history != "none" or learner.reservoir:
-                key = "history" if learner.history != "none" else "reservoir"
-                yield path, f"the best response to a learner with {key} is not exact; name another, or leave {key} out"
-        yield from self._env_mistakes_of_oracles(("env",), self.env)
-        targets = {oracle.of for oracle in self.oracles}
-        for place, learner in enumerate(self.learners):
-            changed = (stage.learner(learner) for stage in self.stages)
-            rules = [branch.rule for each in (learner, *changed) if each for branch in branches_of(each.matchmaking)]
+                yield ("learners", i, "exploits"), "is for a main_exploiter: leave it out"
+            elif learner.exploits not in (None, *mains):
+                text = f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
+                yield ("learners", i, "exploits"), text
+            versions = [learner, *filter(None, (stage.learner(learner) for stage in self.stages))]
+            rules = {branch.rule for version in versions for branch in branches_of(version.matchmaking)}
             if "oracles" in rules and learner.name not in targets:
                 advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
-                yield ("learners", place, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
+                yield ("learners", i, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
+        for i, oracle in enumerate(self.oracles):
+            if (target := learners.get(oracle.of)) is None:
+                text = f"no learner is called {quote(oracle.of)}; there are {', '.join(learners) or 'none'}"
+                yield ("oracles", i, "of"), text
+            elif target.history != "none" or target.reservoir:
+                key = "history" if target.history != "none" else "reservoir"
+                text = f"the best response to a learner with {key} is not exact; name another, or leave {key} out"
+                yield ("oracles", i, "of"), text
+        yield from self._env_mistakes(("env",), self.env)
 
-    def _env_mistakes_of_oracles(self, path: Path, env: EnvConfig) -> Mistakes:
-        if not self.oracles:
-            return
-        if env.scenarios == "uniform":
+    def _env_mistakes(self, path: Path, env: EnvConfig) -> Mistakes:
+        """Mistakes of an environment, at ``path``, in which oracles solve games."""
+        if self.oracles and env.scenarios == "uniform":
             yield (*path, "scenarios"), "best responses (oracles) need lewis, self_play or dialogues; got uniform"
-        if env.reveal_partner_utilities:
+        if self.oracles and env.reveal_partner_utilities:
             yield (*path, "reveal_partner_utilities"), "is false in a league with oracles; got true"
         if env.disagree != "ends" and any(oracle.play == "sampled" for oracle in self.oracles):
             yield (*path, "disagree"), f"is ends where an oracle has play: sampled; got {env.disagree}"
 
-    def _stage_mistakes(self, place: int, stage: StageConfig) -> Mistakes:
-        path, until, names = ("stages", place), stage.until, [learner.name for learner in self.learners]
-        try:
-            yield from self._env_mistakes_of_oracles((*path, "env"), stage.env.apply_to(self.env))
-        except PydanticCustomError as error:
-            yield path, error.message()
-        for name in stage.learners:
-            if name not in names:
+    def _stage_mistakes(self) -> Mistakes:
+        names = [learner.name for learner in self.learners]
+        for i, stage in enumerate(self.stages):
+            path, until = ("stages", i), stage.until
+            try:
+                yield from self._env_mistakes((*path, "env"), stage.env.apply_to(self.env))
+            except PydanticCustomError as error:
+                yield path, error.message()
+            for name in [name for name in stage.learners if name not in names]:
                 yield path, f"no learner is called {name}; there are {', '.join(names)}"
-        if until is not None and (not names or (until.member or names[0]) not in names):
-            yield path, f"until.member must be a learner; got {until.member}"
-        if until is not None and until.against not in {"all", *names, *(member.name for member in self.members)}:
-            yield path, f"until.against is all or a member's name; got {quote(until.against)}"
-        if not (stage.rounds or until) and place + 1 < len(self.stages):
-            yield path, "it never ends; give it rounds, until, or both"
+            if until is not None and (not names or (until.member or names[0]) not in names):
+                yield path, f"until.member must be a learner; got {until.member}"
+            if until is not None and until.against not in {"all", *names, *(member.name for member in self.members)}:
+                yield path, f"until.against is all or a member's name; got {quote(until.against)}"
+            if not (stage.rounds or until) and i + 1 < len(self.stages):
+                yield path, "it never ends; give it rounds, until, or both"
 
     @property
     def curriculum(self) -> tuple[StageConfig, ...]:
@@ -270,18 +263,23 @@ def dump(config: BaseModel) -> str:
 
 
 def differences(old: BaseModel, new: BaseModel) -> list[str]:
-    """The changes from ``old`` to ``new``, a line per key or member: ``env.max_turns: 10 -> 6``."""
-    before, after = dict(_flat(old)), dict(_flat(new))
-    lines = []
-    for key in dict.fromkeys((*before, *after)):
-        was, now = before.get(key, "absent"), after.get(key, "absent")
-        if was != now:
-            lines.append(f"{key}: {was} -> {now}")
-    for key in LISTS:
-        names = [[member.name for member in getattr(config, key, ())] for config in (old, new)]
-        if not lines and names[0] != names[1]:
-            lines.append(f"{key}: another order, {', '.join(names[0])} -> {', '.join(names[1])}")
-    return lines
+    """The changes from ``old`` to ``new``, a line per key: ``env.max_turns: 10 -> 6``."""
+    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (old, new))
+    keys = dict.fromkeys((*before, *after))
+    changed = [(key, before.get(key, "absent"), after.get(key, "absent")) for key in keys]
+    lines = [f"{key}: {was} -> {now}" for key, was, now in changed if was != now]
+    return lines or ["members, learners or stages in another order"] * (old != new)
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every value of a dumped config as text, by its dotted path; items of a list by their names."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        value = {item["name"]: {key: inner for key, inner in item.items() if key != "name"} for item in value}
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else key)
+    else:
+        yield path, "none" if value is None else str(value)
 
 
 def other_settings(run: os.PathLike[str], started: BaseModel, now: BaseModel) -> str | None:
@@ -293,17 +291,6 @@ def other_settings(run: os.PathLike[str], started: BaseModel, now: BaseModel) ->
         f"{run} was started with other settings:\n  {changed}\nresume it with its own (--resume {run} without "
         f"--config), or start a new run without --resume"
     )
-
-
-def _flat(config: BaseModel) -> Iterator[tuple[str, str]]:
-    for section, values in config.model_dump(mode="json", exclude=set(LISTS)).items():
-        listed = isinstance(values, list)
-        for name, item in [(f"{section}.{i['name']}", i) for i in values] if listed else [(section, values)]:
-            for key, value in item.items():
-                yield f"{name}.{key}", "none" if value is None else str(value)
-    for key in LISTS:
-        for member in getattr(config, key, ()):
-            yield f"{key}, {member.name}", member.spec
 
 
 def _build(layers: list[Layer], model: type[Settings]) -> Settings:
@@ -434,32 +421,25 @@ def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     a reward by the own points. This is done on the parsed YAML, before any name is looked up.
     """
     replaced: list[str] = []
-    return {key: _stand_in("member" if key in LISTS else key, value, replaced) for key, value in data.items()}, replaced
+    return {key: _stand_in(key, value, replaced) for key, value in data.items()}, replaced
 
 
 def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
-    """The value of a key with stand-ins; each item of a list belongs to its key, a ``member`` keeps its name."""
+    """The value of a key with stand-ins; each item of a list belongs to its key, a member keeps its name."""
     if isinstance(value, list | tuple):
         return [_stand_in(key, item, replaced) for item in value]
-    names_something = isinstance(value, str) or (isinstance(value, Mapping) and (key == "member" or "kind" in value))
-    if names_something:
-        if not _runs_code(value):
-            return value
-        name = value.get("name") if isinstance(value, Mapping) else None
-        spec = {inner: part for inner, part in value.items() if inner != "name"} if name is not None else value
-        replaced.append(_spell(spec))
-        return {"kind": STAND_IN, "name": name or _spell(spec)[:80]} if key == "member" else INSTEAD.get(key, STAND_IN)
-    if not isinstance(value, Mapping):
+    is_name = isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value))
+    if is_name and any(hazard.effect in RUNNING_EFFECTS for hazard in hazards_in(value)):
+        spec = (
+            {inner: part for inner, part in value.items() if inner != "name"} if isinstance(value, Mapping) else value
+        )
+        try:
+            text = spec_name(spec.get("spec", spec) if isinstance(spec, dict) else spec)
+        except OccupantNameError:
+            text = str(spec)
+        replaced.append(text)
+        name = value.get("name", text[:80]) if isinstance(value, Mapping) else text[:80]
+        return {"kind": STAND_IN, "name": name} if key in LISTS else INSTEAD.get(key, STAND_IN)
+    if is_name or not isinstance(value, Mapping):
         return value
     return {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}
-
-
-def _runs_code(value: Any) -> bool:
-    return any(hazard.effect in RUNNING_EFFECTS for hazard in hazards_in(value))
-
-
-def _spell(value: Any) -> str:
-    try:
-        return spec_name(value.get("spec", value) if isinstance(value, Mapping) else value)
-    except OccupantNameError:
-        return str(value)

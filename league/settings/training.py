@@ -128,11 +128,10 @@ class Hyperparameters(Section):
         """
         from partners.network.network import NetworkShape
 
-        revealed = env.reveal_partner_utilities
         return NetworkShape(
             env.max_count,
             env.max_turns,
-            revealed,
+            env.reveal_partner_utilities,
             hints,
             self.hidden,
             self.sorted_items,
@@ -281,34 +280,27 @@ class TrainConfig(Section):
         return self.model_copy(update={"env": env, "logging": logging})
 
     @model_validator(mode="after")
-    def _check_exact_reply(self) -> TrainConfig:
-        if not self.training.exact_reply:
-            if self.training.likeliest:
-                raise wrong("greedy practice has no policy gradient: set exact_reply too", "training.likeliest")
-            return self
-        if self.training.likeliest and self.training.past_selves:
+    def _check_sections_together(self) -> TrainConfig:
+        env, training = self.env, self.training
+        if training.likeliest and not training.exact_reply:
+            raise wrong("greedy practice has no policy gradient: set exact_reply too", "training.likeliest")
+        if training.likeliest and training.past_selves:
             raise wrong("a past self is not enumerable: leave past_selves out", "training.likeliest")
-        if self.training.algo != "ppo":
-            raise wrong("is for ppo: set algo: ppo", "training.exact_reply")
-        if self.env.scenarios != "lewis" or self.env.disagree != "ends" or self.env.reveal_partner_utilities:
-            raise wrong(
-                "needs scenarios: lewis, disagree: ends, and values that are not revealed",
-                "training.exact_reply",
-            )
-        if self.training.reward != OWN:
-            raise wrong("regret is in own points: leave reward out", "training.exact_reply")
-        return self
-
-    @model_validator(mode="after")
-    def _check_cloning(self) -> TrainConfig:
-        if self.training.algo != "bc":
-            return self
-        if self.env.scenarios != "dialogues" or self.env.split not in (None, "train"):
-            raise wrong("bc learns from the human dialogues: set scenarios: dialogues, split: train", "env")
-        if self.env.reveal_partner_utilities:
-            raise wrong("people did not see their partner's values: leave reveal_partner_utilities out", "env")
-        if self.training.history != "none":
-            raise wrong("the positions of bc hold the last act only: leave history out", "training")
-        if self.hints.mode != "none":
-            raise wrong("the human dialogues have no hints: set mode: none", "hints")
+        if training.exact_reply:
+            if training.algo != "ppo":
+                raise wrong("is for ppo: set algo: ppo", "training.exact_reply")
+            if env.scenarios != "lewis" or env.disagree != "ends" or env.reveal_partner_utilities:
+                needed = "needs scenarios: lewis, disagree: ends, and values that are not revealed"
+                raise wrong(needed, "training.exact_reply")
+            if training.reward != OWN:
+                raise wrong("regret is in own points: leave reward out", "training.exact_reply")
+        if training.algo == "bc":
+            if env.scenarios != "dialogues" or env.split not in (None, "train"):
+                raise wrong("bc learns from the human dialogues: set scenarios: dialogues, split: train", "env")
+            if env.reveal_partner_utilities:
+                raise wrong("people did not see their partner's values: leave reveal_partner_utilities out", "env")
+            if training.history != "none":
+                raise wrong("the positions of bc hold the last act only: leave history out", "training")
+            if self.hints.mode != "none":
+                raise wrong("the human dialogues have no hints: set mode: none", "hints")
         return self
