@@ -114,18 +114,18 @@ class GameBatch:
 
     def turns(self, noise: Doubles | None = None, game_noise: Doubles | None = None) -> Turns:
         """The observations of the seat to move, one row per open game. Noise: ``[open, 8]``, by default none."""
-        size, mine = self.open, self.seat
-        offered = self._counts - self._claims[1 - mine]
-        offered *= self._claimed[1 - mine]
+        size, seat = self.open, self.seat
+        offered = self._counts - self._claims[1 - seat]
+        offered *= self._claimed[1 - seat]
         mask = np.ones((5, size), dtype=bool)
         np.less_equal(self._last_act, Act.INSIST, out=mask[Act.AGREE])
-        theirs = self._values[1 - mine].T if self._reveal else constant(0, np.int8, size, 3)
+        shown_values = self._values[1 - seat].T if self._reveal else constant(0, np.int8, size, 3)
         return Turns(
             rules=self.rules,
             prior=self.prior,
             counts=self._counts.T,
-            my_utilities=self._values[mine].T,
-            partner_utilities=theirs,
+            my_utilities=self._values[seat].T,
+            partner_utilities=shown_values,
             history=History(self._acts, self._offers, self.turns_taken, self.live, self._messages),
             last_partner_act=self._last_act,
             last_partner_offer_for_me=offered.T,
@@ -231,18 +231,18 @@ class GameBatch:
     def _settle(self, act: Int8s, offers: Bools, illegal: Bools | None) -> None:
         """Finish the games that end with ``act``: store their outcomes and remove them from the open games."""
         if self.turns_taken == self.rules.max_turns:
-            done = np.ones(len(act), dtype=bool)
+            over = np.ones(len(act), dtype=bool)
         elif self.rules.disagree == "ends":
-            done = ~offers
+            over = ~offers
         else:
-            done = (act == _AGREE) | (act == _END)
+            over = (act == _AGREE) | (act == _END)
         if illegal is not None:
-            done |= illegal
-        ended = np.flatnonzero(done)
+            over |= illegal
+        ended = np.flatnonzero(over)
         if not len(ended):
             return
         self._record(ended, act, illegal)
-        still = np.flatnonzero(~done)
+        still = np.flatnonzero(~over)
         self.live = self.live[still]
         self._counts = _seal(self._counts.take(still, axis=1))
         self._values = [_seal(values.take(still, axis=1)) for values in self._values]

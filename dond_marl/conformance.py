@@ -99,9 +99,9 @@ def check_in_another_process(
         for reached in [positions(partner, games=games, sources=sources, variants=variants)]
     ]
     with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
-        for (partner, turns), there in zip(queries, pool.map(_answers, queries), strict=True):
-            for number, (here, decisions) in enumerate(zip(_answers((partner, turns)), there, strict=True)):
-                _expect_same(partner, f"position {number}", here, decisions, "in another process")
+        for (partner, turns), remote in zip(queries, pool.map(_answers, queries), strict=True):
+            for number, (local, decisions) in enumerate(zip(_answers((partner, turns)), remote, strict=True)):
+                _expect_same(partner, f"position {number}", local, decisions, "in another process")
 
 
 def positions(
@@ -225,8 +225,10 @@ def _expect_same(partner: object, where: str, first: Decisions, second: Decision
     offers = (first.act_type <= Act.INSIST)[:, None]
     different = (first.act_type != second.act_type) | ((first.oA != second.oA) & offers).any(axis=1)
     if first.messages is not None or second.messages is not None:
-        mine, theirs = (decisions.messages if decisions.messages is not None else "" for decisions in (first, second))
-        different |= mine != theirs
+        first_texts, second_texts = (
+            decisions.messages if decisions.messages is not None else "" for decisions in (first, second)
+        )
+        different |= first_texts != second_texts
     different |= (first.cause != second.cause) | ~(np.abs(first.confidence - second.confidence) <= _SAME)
     _expect(not different.any(), partner, where, f"answers differently {when}" + _first(different))
 
@@ -285,18 +287,20 @@ def _random_offers(turns: Turns, rules: Rules, rng: np.random.Generator) -> Deci
 def _half_own(partner: Partner, where: str, turns: Turns, decisions: Decisions) -> Decisions:
     if partner.traits.remote or partner.traits.human:
         return decisions  # each query costs: one is enough
-    own = _ask(partner, where, turns)
-    follows = (np.arange(turns.size) % 2 == 0) & (own.act_type <= Act.INSIST)
-    return decide(np.where(follows, own.act_type, decisions.act_type), np.where(follows[:, None], own.oA, decisions.oA))
+    answers = _ask(partner, where, turns)
+    follows = (np.arange(turns.size) % 2 == 0) & (answers.act_type <= Act.INSIST)
+    return decide(
+        np.where(follows, answers.act_type, decisions.act_type), np.where(follows[:, None], answers.oA, decisions.oA)
+    )
 
 
 def _another_past(turns: Turns, rng: np.random.Generator) -> Turns:
     """The same position after other acts: only the partner's latest claim and its acts since then stay the same."""
     acts, oA = turns.history.act.T.copy(), turns.history.oA.transpose(1, 2, 0).copy()
     turn = np.arange(len(acts))[:, None]
-    theirs = turn % 2 != turns.seat
-    latest = np.where(theirs & (acts <= Act.INSIST), turn, -1).max(axis=0, initial=-1)
-    free = ~theirs | (turn < latest)
+    hidden_values = turn % 2 != turns.seat
+    latest = np.where(hidden_values & (acts <= Act.INSIST), turn, -1).max(axis=0, initial=-1)
+    free = ~hidden_values | (turn < latest)
     acts[free] = rng.integers(0, 2, size=int(free.sum()))
     other = rng.integers(0, np.broadcast_to(turns.counts.T, oA.shape) + 1, dtype=np.int8)
     return turns._replace(history=History(acts, np.where(free[:, None], other, oA), turns.turns_taken))

@@ -184,7 +184,9 @@ def printable_text(text: str) -> str:
     """``text`` with control and direction characters as escapes, so that none moves a terminal's cursor; lines stay."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else ascii(character)[1:-1] for character in text
+    )
 
 
 def error_line(error: BaseException, length: int = 300) -> str:

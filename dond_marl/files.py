@@ -37,13 +37,13 @@ def user_folder(kind: Literal["cache", "config"]) -> Path:
     ``$DOND_MARL_CACHE`` or ``$DOND_MARL_HOME`` names another one; relative values are ignored, as in the specification.
     Raises :class:`~dond_marl.errors.InputError`.
     """
-    own = "DOND_MARL_CACHE" if kind == "cache" else "DOND_MARL_HOME"
+    variable = "DOND_MARL_CACHE" if kind == "cache" else "DOND_MARL_HOME"
     shared = os.environ.get(f"XDG_{kind.upper()}_HOME")
-    for place, inside in ((os.environ.get(own), ""), (shared, "dond-marl"), ("~", f".{kind}/dond-marl")):
+    for folder_text, inside in ((os.environ.get(variable), ""), (shared, "dond-marl"), ("~", f".{kind}/dond-marl")):
         with suppress(InputError):
-            if (folder := user_path(place or "")).is_absolute():
+            if (folder := user_path(folder_text or "")).is_absolute():
                 return folder / inside
-    raise InputError(f"there is no home folder here: set {own} to the absolute path of a folder")
+    raise InputError(f"there is no home folder here: set {variable} to the absolute path of a folder")
 
 
 def open_regular(path: str | Path) -> BufferedReader:

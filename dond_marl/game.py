@@ -76,7 +76,7 @@ class Act(IntEnum):
 
 
 class Ending(IntEnum):
-    """How a game ended; ``OPEN`` while it goes on."""
+    """Ending of a game; ``OPEN`` while it goes on."""
 
     OPEN = 0
     AGREE = 1
@@ -180,7 +180,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a game ended, the items of each seat (``None`` without a deal) and both scores in points."""
+    """Result of a game: its ending, the items of each seat (``None`` without a deal) and both scores in points."""
 
     ending: Ending
     allocation: tuple[Triple, Triple] | None
@@ -329,8 +329,8 @@ def _outcome(state: State, act: Act, seat: int, claims: tuple[Triple | None, Tri
     if act is Act.AGREE:
         offered = claims[1 - seat]
         assert offered is not None  # AGREE was legal
-        mine = rest(counts, offered)
-        return _deal(state.scenario, Ending.AGREE, (mine, offered) if seat == 0 else (offered, mine))
+        share = rest(counts, offered)
+        return _deal(state.scenario, Ending.AGREE, (share, offered) if seat == 0 else (offered, share))
     if act is Act.DISAGREE and state.rules.disagree == "ends":
         return Outcome(Ending.DISAGREE, None, (0, 0))
     if act is not Act.END and state.turns_remaining > 1:

@@ -126,8 +126,10 @@ def _play(
 
 def _hint_features(source: HintSource, turns: Turns, table: GameBatch, noise: Noise) -> Floats:
     size = table.open
-    own = no_noise(size) if source.deterministic else np.take(noise.hint_noise(table.turns_taken), table.live, axis=0)
-    shown = turns._replace(noise=own, game_noise=no_noise(size))
+    noise_rows = (
+        no_noise(size) if source.deterministic else np.take(noise.hint_noise(table.turns_taken), table.live, axis=0)
+    )
+    shown = turns._replace(noise=noise_rows, game_noise=no_noise(size))
     if source.privileged:
         shown = shown._replace(partner_utilities=table.partner_utilities())
     return source.hint_features(shown)

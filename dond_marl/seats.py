@@ -110,7 +110,7 @@ class History:
 
 
 class Turns(NamedTuple):
-    """What the seats to move observe, one row per game; all rows are at the same turn of games under the same rules.
+    """Observations of the seats to move, one row per game; all rows are at the same turn of games under the same rules.
 
     Small integers are int8: a product of one count and one value fits, a sum of them does not, so sum with ``.sum``,
     which widens, or use :func:`worth`.
@@ -132,7 +132,7 @@ class Turns(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many games, B."""
+        """Number of games, B."""
         return len(self.counts)
 
     @property

@@ -61,8 +61,8 @@ def action_at(index: NDArray[np.int64] | int, max_count: int) -> tuple[NDArray[n
 
 
 def legal_action_mask(counts: NDArray[np.int8], may_agree: NDArray[np.bool_], max_count: int) -> NDArray[np.bool_]:
-    """Which numbered acts are legal, ``[B, 2K + 3]``, for pools ``counts[B, 3]``."""
+    """Mask of the legal numbered acts, ``[B, 2K + 3]``, for pools ``counts[B, 3]``."""
     within = (grid(max_count) <= counts[:, None, :]).all(axis=-1)
-    rest = np.ones((len(counts), 3), dtype=bool)
-    rest[:, 0] = may_agree
-    return np.concatenate([within, within, rest], axis=1)
+    others_legal = np.ones((len(counts), 3), dtype=bool)
+    others_legal[:, 0] = may_agree
+    return np.concatenate([within, within, others_legal], axis=1)

@@ -71,9 +71,9 @@ class Estimates(NamedTuple):
     low: Table
     high: Table
 
-    def entry(self, *place: int) -> Estimates:
+    def entry(self, *index: int) -> Estimates:
         """The values and bounds at one index."""
-        return Estimates(self.value[place], self.low[place], self.high[place])
+        return Estimates(self.value[index], self.low[index], self.high[index])
 
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
@@ -239,10 +239,10 @@ def headline_scores(scores: Table, families: Sequence[str]) -> Table:
 
 def cell_weights(scores: Table, families: Sequence[str]) -> Table:
     """The weight of each cell in the headline, ``[W, 2]``, 0 where ``scores[W, 2]`` is ``nan``; the sum is 1."""
-    _, labels, known = _by_partner(scores[None], families)
+    _, labels, present = _by_partner(scores[None], families)
     has_score = ~np.isnan(scores)
     weights = np.zeros(scores.shape)
-    weights[known] = has_score[known] * (_partner_weights(labels) / has_score[known].sum(axis=1))[:, None]
+    weights[present] = has_score[present] * (_partner_weights(labels) / has_score[present].sum(axis=1))[:, None]
     return weights
 
 
@@ -260,7 +260,7 @@ def headline(scores: Table, families: Sequence[str], *, fixed: bool = False) -> 
 def worst_tenth_scores(scores: Table) -> Table:
     """The mean over the worst tenth of the partners, of each seed its own, ``[n]``: :func:`worst_tenth_weights`."""
     points, _, _ = _by_partner(scores, [""] * scores.shape[1])
-    return np.array([worst_tenth_weights(own) @ own for own in points])
+    return np.array([worst_tenth_weights(row) @ row for row in points])
 
 
 def compare_arms(
@@ -276,21 +276,21 @@ def compare_arms(
         raise ScoresError(f"no arm is called {reference!r}; there are {', '.join(arms)}")
     if any(not np.array_equal(np.isnan(scores[0]), np.isnan(arms[reference][0])) for scores in arms.values()):
         raise ScoresError("arms that are compared need scores of the same cells")
-    theirs, labels, _ = _by_partner(arms[reference], families)
-    others = {name: _by_partner(scores, families)[0] for name, scores in arms.items() if name != reference}
+    reference_points, labels, _ = _by_partner(arms[reference], families)
+    arm_points = {name: _by_partner(scores, families)[0] for name, scores in arms.items() if name != reference}
     weights, everyone = _partner_weights(labels), np.arange(len(labels))
-    tests = [permutation_p(points @ weights, theirs @ weights) for points in others.values()]
-    draws = [_draw_seeds(points, theirs) for points in others.values()]
-    found: list[list[tuple[Estimate, Verdict]]] = [[] for _ in others]
+    tests = [permutation_p(points @ weights, reference_points @ weights) for points in arm_points.values()]
+    draws = [_draw_seeds(points, reference_points) for points in arm_points.values()]
+    verdicts: list[list[tuple[Estimate, Verdict]]] = [[] for _ in arm_points]
     one_out = [np.delete(everyone, partner) for partner in everyone if len(everyone) > 1]
-    for some in (everyone, *one_out):  # the outer loop, as all arms share the resampled partners
-        for own, results in zip(draws, found, strict=True):
-            wide, narrow = _crossed_intervals(own.take(some), labels[some], fixed, SEED_CONFIDENCE, TWO_ONE_SIDED)
+    for subset in (everyone, *one_out):  # the outer loop, as all arms share the resampled partners
+        for draw, results in zip(draws, verdicts, strict=True):
+            wide, narrow = _crossed_intervals(draw.take(subset), labels[subset], fixed, SEED_CONFIDENCE, TWO_ONE_SIDED)
             results.append((wide, verdict(wide, narrow, effect)))
     adjusted = holm([test.p for test in tests])
     return {
         name: Comparison(*results[0], test, p, tuple(results[1:]))
-        for name, results, test, p in zip(others, found, tests, adjusted, strict=True)
+        for name, results, test, p in zip(arm_points, verdicts, tests, adjusted, strict=True)
     }
 
 
@@ -317,13 +317,13 @@ class _Draws(NamedTuple):
         return _Draws(tuple(points[:, some] for points in self.arms), self.value[some], self.drawn[:, some])
 
 
-def _draw_seeds(mine: Table, theirs: Table | None = None) -> _Draws:
-    arms = (mine,) if theirs is None else (mine, theirs)
+def _draw_seeds(first: Table, second: Table | None = None) -> _Draws:
+    arms = (first,) if second is None else (first, second)
     # einsum, as BLAS would start threads, which take longer than such products where other processes run.
     drawn = [np.einsum("rn,nw->rw", _seed_weights(len(own), arm), own) for arm, own in enumerate(arms)]
     means = [own.mean(axis=0) for own in arms]
     return (
-        _Draws(arms, means[0], drawn[0]) if theirs is None else _Draws(arms, means[0] - means[1], drawn[0] - drawn[1])
+        _Draws(arms, means[0], drawn[0]) if second is None else _Draws(arms, means[0] - means[1], drawn[0] - drawn[1])
     )
 
 
@@ -332,9 +332,9 @@ def _by_partner(scores: Table, families: Sequence[str]) -> tuple[Table, Index, B
     _check_scores(scores)
     if len(families) != scores.shape[1]:
         raise ScoresError(f"{scores.shape[1]} partners need a family each, got {len(families)}")
-    known: Bools = ~np.isnan(scores[0]).all(axis=1)
-    points: Table = np.nanmean(scores[:, known], axis=2)
-    return points, np.unique(np.array(families)[known], return_inverse=True)[1], known
+    present: Bools = ~np.isnan(scores[0]).all(axis=1)
+    points: Table = np.nanmean(scores[:, present], axis=2)
+    return points, np.unique(np.array(families)[present], return_inverse=True)[1], present
 
 
 def _partner_weights(labels: Index) -> Table:
@@ -395,7 +395,7 @@ def _crossed_intervals(draws: _Draws, labels: Index, fixed: bool, *confidences: 
         return [Estimate(mean, n, bound, bound) for _ in confidences]
     sampled = np.broadcast_to(weights, draws.drawn.shape) if fixed else _resampled_partners(tuple(labels.tolist()))
     drawn = np.einsum("rw,rw->r", draws.drawn, sampled)
-    freedom = total**2 / sum(variance**2 / own for variance, own in parts)
+    freedom = total**2 / sum(variance**2 / degrees for variance, degrees in parts)
     estimates = []
     for confidence in confidences:
         expanded = math.sqrt(1 + 1 / freedom) * two_sided_quantile(confidence, freedom)
@@ -453,11 +453,11 @@ def _assignments(number: int, n: int) -> NDArray[np.uint8]:
 
 def holm(p: Sequence[float]) -> list[float]:
     """P-values corrected for their number: Holm 1979. ``nan`` values are no tests, and stay."""
-    order = sorted((value, place) for place, value in enumerate(p) if not math.isnan(value))
+    order = sorted((value, i) for i, value in enumerate(p) if not math.isnan(value))
     adjusted, largest = [math.nan] * len(p), 0.0
-    for rank, (value, place) in enumerate(order):
+    for rank, (value, i) in enumerate(order):
         largest = max(largest, min(value * (len(order) - rank), 1.0))
-        adjusted[place] = largest
+        adjusted[i] = largest
     return adjusted
 
 

@@ -102,8 +102,8 @@ def _standing(state: State) -> str:
         return f"{SEATS[state.mover]} is to move"
     if outcome.deal:
         return f"Deal: {outcome.scores[0]} points for {SEATS[0]}, {outcome.scores[1]} for {SEATS[1]}"
-    why = f"{outcome.ending.name.replace('_', ' ').lower()}"
-    return f"No deal ({why}): both seats get nothing"
+    reason = f"{outcome.ending.name.replace('_', ' ').lower()}"
+    return f"No deal ({reason}): both seats get nothing"
 
 
 def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:

@@ -132,13 +132,13 @@ def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
     # Rows of ``codes``: theirs_0, mine_0, theirs_1, mine_1, ... For seat_1 that is the order of play. Seat_0 opened, so
     # its turns 0, 1, 2, 3 go to rows 1, 0, 3, 2.
     for turn in range(size):
-        theirs = turn % 2 != seat
+        is_partner = turn % 2 != seat
         code = codes[turn if seat else turn ^ 1]
         offer = acts[turn] <= offers
         np.add(acts[turn], 1, out=code[0])
-        np.add(turns.counts.T - keeps[turn] if theirs else keeps[turn], 1, out=code[1:])
+        np.add(turns.counts.T - keeps[turn] if is_partner else keeps[turn], 1, out=code[1:])
         code[1:] *= offer
-        if not theirs:
+        if not is_partner:
             np.copyto(claim, code[1:], where=offer)
     return claim, codes
 

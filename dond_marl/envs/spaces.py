@@ -112,7 +112,7 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     """The observation of ``seat`` at any moment of the game; fresh arrays."""
     scenario, claim, last = state.scenario, state.claims[1 - seat], state.last_act(1 - seat)
     counts = scenario.counts
-    theirs = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
+    shown_values = scenario.utilities[1 - seat] if reveal_partner_utilities else _NOTHING
     offered = _NOTHING if claim is None else (counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2])
     talk = {}
     if state.rules.message_length:
@@ -121,7 +121,7 @@ def observe(state: State, seat: int, *, reveal_partner_utilities: bool = False) 
     return {
         "counts": read_only_triple(counts).copy(),
         "my_utilities": read_only_triple(scenario.utilities[seat]).copy(),
-        "partner_utilities": read_only_triple(theirs).copy(),
+        "partner_utilities": read_only_triple(shown_values).copy(),
         "last_partner_act": _INTEGERS[NO_ACT_YET if last is None else last],
         "last_partner_offer_for_me": read_only_triple(offered).copy(),
         "turns_remaining": _INTEGERS[state.rules.max_turns - len(state.history)],
@@ -294,13 +294,13 @@ def _invalid(problem: str, max_count: int) -> InvalidAction:
 
 def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """``init`` with a helpful ``TypeError`` for unknown settings and for settings given without a name."""
-    known = tuple(inspect.signature(init).parameters)[1:]
+    names = tuple(inspect.signature(init).parameters)[1:]
 
     @functools.wraps(init)
     def checked_init(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
         if len(values) > 1:
-            raise TypeError(f"settings are given by name, {known[0]}=... and so on; got {quote(values[1])} without one")
-        check_known(settings, known)
+            raise TypeError(f"settings are given by name, {names[0]}=... and so on; got {quote(values[1])} without one")
+        check_known(settings, names)
         init(*values, **settings)
 
     return checked_init

@@ -223,14 +223,14 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         )
         cohort = _Cohort(table, rows, seat, Noise(self._seed, (self._begun,), len(rows)))
         self._begun += 1
-        seen = self._seen
+        observed = self._seen
         self._seat[rows] = seat
-        seen["counts"][rows], seen["my_utilities"][rows] = scenarios.counts, scenarios.utilities[:, seat]
+        observed["counts"][rows], observed["my_utilities"][rows] = scenarios.counts, scenarios.utilities[:, seat]
         if self._game.reveal_partner_utilities:
-            seen["partner_utilities"][rows] = scenarios.utilities[:, 1 - seat]
-        seen["last_partner_act"][rows] = NO_ACT_YET
-        seen["last_partner_offer_for_me"][rows] = 0
-        seen["turns_remaining"][rows] = self._rules.max_turns
+            observed["partner_utilities"][rows] = scenarios.utilities[:, 1 - seat]
+        observed["last_partner_act"][rows] = NO_ACT_YET
+        observed["last_partner_offer_for_me"][rows] = 0
+        observed["turns_remaining"][rows] = self._rules.max_turns
         self._mask[rows] = self._pools[action_index(_PROPOSE, scenarios.counts, self._max_count)]
         over = self._play_partner(cohort)[0] if seat == 1 else rows[:0]
         if table.open:
@@ -302,10 +302,10 @@ def _settings() -> list[str]:
 
 
 def _mode(autoreset: object) -> AutoresetMode:
-    known = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
-    mode = known.get(autoreset.lower()) if isinstance(autoreset, str) else autoreset
-    if mode not in known.values():
-        raise InputError(f"autoreset must be one of {', '.join(known)}; got {quote(autoreset)}")
+    names = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
+    mode = names.get(autoreset.lower()) if isinstance(autoreset, str) else autoreset
+    if mode not in names.values():
+        raise InputError(f"autoreset must be one of {', '.join(names)}; got {quote(autoreset)}")
     return cast("AutoresetMode", mode)
 
 

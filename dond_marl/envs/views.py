@@ -59,9 +59,9 @@ class Forms(NamedTuple):
 
     def check(self) -> None:
         for name, allowed in zip(self._fields, (ActionView, ObservationView, InfoView, Key), strict=True):
-            given = getattr(self, name)
-            if not isinstance(given, str) or given not in get_args(allowed):
-                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={quote(given)}")
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in get_args(allowed):
+                raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={quote(value)}")
         if self.observations == "masked" and self.actions != "discrete":
             raise ValueError(
                 f"masked observations hold the mask of discrete actions; got actions={self.actions!r}. Take the masks "
@@ -219,7 +219,9 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
             for agent, info in infos.items()
         }
         self.infos = {agent: translation.user_info(self._mask_infos[agent], agent) for agent in infos}
-        translated = {a: translation.observation(each, self._mask_infos[a]) for a, each in observations.items()}
+        translated = {
+            a: translation.observation(observation, self._mask_infos[a]) for a, observation in observations.items()
+        }
         return translated, dict(self.infos)
 
 

@@ -269,7 +269,7 @@ def _causes(value: object, size: int) -> tuple[int, ...]:
 
 
 def _texts(where: str, value: object, size: int) -> tuple[str | None, ...]:
-    texts = tuple(_optional(where, each, str) for each in _list_of(where, value))
+    texts = tuple(_optional(where, text, str) for text in _list_of(where, value))
     if texts and len(texts) != size:
         raise RecordError(f"{where} must be empty or one for each act, {size} in all; got {len(texts)}")
     return texts

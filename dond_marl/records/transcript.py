@@ -107,15 +107,15 @@ def _ending(state: State, outcome: Outcome) -> str:
         how = {Ending.AGREE: "Deal", Ending.END: "Deal, as the claims fit"}.get(outcome.ending)
         return f"{how or 'Deal, as time is up and the claims fit'}: {_split_text(state.scenario, outcome.allocation)}."
     if outcome.ending is Ending.ILLEGAL:
-        why = f"{SEATS[state.mover]} broke a rule ({outcome.rule_broken})"
+        reason = f"{SEATS[state.mover]} broke a rule ({outcome.rule_broken})"
     elif outcome.ending is Ending.DISAGREE:
-        why = f"{SEATS[1 - state.mover]} walked away"
+        reason = f"{SEATS[1 - state.mover]} walked away"
     else:
         unclaimed = [name for name, claim in zip(SEATS, state.claims, strict=True) if claim is None]
-        why = f"{' and '.join(unclaimed)} claimed nothing" if unclaimed else "the claims do not add up to the pool"
+        reason = f"{' and '.join(unclaimed)} claimed nothing" if unclaimed else "the claims do not add up to the pool"
         if outcome.ending is Ending.TURN_LIMIT:
-            why = f"time is up and {why}"
-    return f"No deal: {why}. Both get 0 points."
+            reason = f"time is up and {reason}"
+    return f"No deal: {reason}. Both get 0 points."
 
 
 _LIKE = str.maketrans(
@@ -165,10 +165,10 @@ def phrase_act(action: Action, counts: Triple, *, variant: int = 0, final: bool 
     """
     number = variant % VARIANTS
     if action.act_type.is_offer:
-        mine, yours = action.oA, rest(counts, action.oA)
-        left = _share(yours, counts) if yours == counts or not any(yours) else "the rest"
+        share, yours = action.oA, rest(counts, action.oA)
+        remainder = _share(yours, counts) if yours == counts or not any(yours) else "the rest"
         line = _OFFERS[action.act_type][number]
-        return line.format(mine=_share(mine, counts), yours=_share(yours, counts), rest=left)
+        return line.format(mine=_share(share, counts), yours=_share(yours, counts), rest=remainder)
     if action.act_type is Act.DISAGREE and final:
         return _WALKING_AWAY[number]
     return _ANSWERS[action.act_type][number]

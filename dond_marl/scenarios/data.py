@@ -145,15 +145,15 @@ def _parse_lines(path: Path, content: bytes, parse: Callable[[str], Row]) -> lis
 
 
 def _verify(path: Path, content: bytes) -> None:
-    digest, known = checksum(content), CHECKSUMS[path.name]
-    if digest not in known:
-        problem = f"not the published file: its SHA-256 is {digest}, expected {' or '.join(known)}"
+    digest, checksums = checksum(content), CHECKSUMS[path.name]
+    if digest not in checksums:
+        problem = f"not the published file: its SHA-256 is {digest}, expected {' or '.join(checksums)}"
         raise _wrong(path, f"{problem} (every line reads well, so a line was changed, lost or added)")
 
 
 def _wrong(path: Path, problem: str, line: int | None = None) -> DataError:
-    place = path if line is None else f"{path}:{line}"
-    return DataError(f"{place}: {problem}. {how_to_get(path.name, path.parent)}")
+    location = path if line is None else f"{path}:{line}"
+    return DataError(f"{location}: {problem}. {how_to_get(path.name, path.parent)}")
 
 
 def _context(words: list[str], part: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -172,11 +172,11 @@ def _context(words: list[str], part: str) -> tuple[tuple[int, ...], tuple[int, .
 def _dialogue_line(line: str) -> Dialogue:
     words = line.split()
     parts = {tag: _section(words, tag) for tag in ("input", "dialogue", "output", "partner_input")}
-    counts, mine = _context(parts["input"], "<input>")
-    partner_counts, theirs = _context(parts["partner_input"], "<partner_input>")
+    counts, my_values = _context(parts["input"], "<input>")
+    partner_counts, partner_values = _context(parts["partner_input"], "<partner_input>")
     if counts != partner_counts:
         raise ValueError(f"both perspectives must share one pool; got {counts} and {partner_counts}")
-    return Dialogue(counts, mine, theirs, tuple(parts["dialogue"]), tuple(parts["output"]))
+    return Dialogue(counts, my_values, partner_values, tuple(parts["dialogue"]), tuple(parts["output"]))
 
 
 def _section(words: list[str], tag: str) -> list[str]:
@@ -224,8 +224,10 @@ def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) ->
     report(f"{url}: downloading")
     content = _download(url)
     if (digest := checksum(content)) not in CHECKSUMS[target.name]:
-        known = " or ".join(CHECKSUMS[target.name])
-        raise ValueError(f"{url}: not the published file: {len(content):,} bytes of SHA-256 {digest}, expected {known}")
+        checksums = " or ".join(CHECKSUMS[target.name])
+        raise ValueError(
+            f"{url}: not the published file: {len(content):,} bytes of SHA-256 {digest}, expected {checksums}"
+        )
     with atomic_replace(target) as part:
         part.write_bytes(content)
     report(f"{target}: {len(content):,} bytes, verified")

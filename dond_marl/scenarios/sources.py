@@ -388,7 +388,7 @@ def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
 
 
 def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
-    """For the player in ``seat`` (0 or 1), the index into :data:`PARTS` of each scenario, ``[N]``.
+    """Index into :data:`PARTS` of each scenario for the player in ``seat`` (0 or 1), ``[N]``.
 
     A view is known if scenarios of the split ``train`` hold it: it is one of the 80 and not held out. Where both views
     are unknown the player's own decides.

@@ -19,23 +19,23 @@ def stage_now(config: Config, history: History) -> int:
 
 def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
     """Number of rounds in which a learner practices, if every stage has its full length and every gate passes."""
-    left, practiced = config.league.rounds, 0
-    for place, stage in enumerate(config.curriculum):
-        last = place + 1 == len(config.curriculum) or stage.rounds is None
-        rounds = left if last or stage.rounds is None else min(stage.rounds, left)
+    remaining, practiced = config.league.rounds, 0
+    for i, stage in enumerate(config.curriculum):
+        last = i + 1 == len(config.curriculum) or stage.rounds is None
+        rounds = remaining if last or stage.rounds is None else min(stage.rounds, remaining)
         practiced += rounds if stage.learner(learner) is not None else 0
-        left -= rounds
+        remaining -= rounds
     waits = config.schedule.occasions(learner.snapshot_every) if learner.is_oracle else 0
     return practiced - waits
 
 
 def stage_end(config: Config, history: History) -> Decision | None:
     """The decision to end the stage of the last round; ``None`` if the stage continues."""
-    place = history.stages[-1]
-    if place + 1 == len(config.curriculum):
+    index = history.stages[-1]
+    if index + 1 == len(config.curriculum):
         return None
-    stage = config.curriculum[place]
-    played = sum(1 for _ in takewhile(lambda other: other == place, reversed(history.stages)))  # rounds
+    stage = config.curriculum[index]
+    played = sum(1 for _ in takewhile(lambda other: other == index, reversed(history.stages)))  # rounds
     if stage.until is not None:
         reached, text = _check_figure(stage.until, config, history)
         if reached:
@@ -75,8 +75,8 @@ def describe(config: Config, stage: StageConfig) -> str:
 
 def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
-    others = None if until.against == "all" else until.against
-    figure = history.cross.figure(until.metric, member, others, 2 * until.confidence - 1)
+    opponent = None if until.against == "all" else until.against
+    figure = history.cross.figure(until.metric, member, opponent, 2 * until.confidence - 1)
     text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
         return False, f"{text}, over {figure.n:,} of {until.games:,} games"

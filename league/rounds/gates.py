@@ -35,21 +35,27 @@ class GateVerdict(NamedTuple):
 
 
 def judge(
-    gate: Gate, points: Points, theirs: Points, before: Points, groups: NDArray[np.int64], rounds: int, look: int = 1
+    gate: Gate,
+    points: Points,
+    opponents_points: Points,
+    before: Points,
+    groups: NDArray[np.int64],
+    rounds: int,
+    look: int = 1,
 ) -> GateVerdict:
     """Test a learner ``rounds`` after its last snapshot, for the ``look``-th time, 1 for the first.
 
-    ``points[J, 2, K]`` are its points of ten against each opponent in each seat on each scenario, ``theirs[J, 2, K]``
-    the opponent's, ``before[J, 2, K]`` those of its last snapshot in its place, and ``groups[K]`` the groups of the
-    scenarios. ``nan`` for games that do not count.
+    ``points[J, 2, K]`` are its points of ten against each opponent in each seat on each scenario, ``before[J, 2, K]``
+    those of its last snapshot in its place, ``opponents_points[J, 2, K]`` the opponent's, and ``groups[K]`` the groups
+    of the scenarios. ``nan`` for games that do not count.
     """
-    assert points.shape == theirs.shape == before.shape and points.shape[1:] == (2, len(groups)), (
+    assert points.shape == opponents_points.shape == before.shape and points.shape[1:] == (2, len(groups)), (
         "blocks are not paired"
     )
     if gate.kind == "points":
         verdict = _by_points(gate, points - before, groups, look)
     else:
-        verdict = _by_wins(gate, points, theirs, groups)
+        verdict = _by_wins(gate, points, opponents_points, groups)
     if not verdict.passed and rounds >= gate.timeout:
         return verdict._replace(passed=True, reason=f"time-out after {rounds} rounds; {verdict.reason}")
     return verdict
@@ -66,8 +72,8 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     even = np.full(len(more), 1 / len(more))  # equal weights
     gain = _scenario_mean(np.einsum("j,jsk->k", even, more) / 2, groups, 1 - 2 * risk)
     # Bonferroni: with many opponents a loss to one of them by chance is likely.
-    each = 1 - 2 * (1 - gate.confidence) / len(more)
-    against = [_scenario_mean(cells.mean(axis=0), groups, each) for cells in more]
+    opponent_confidence = 1 - 2 * (1 - gate.confidence) / len(more)
+    against = [_scenario_mean(cells.mean(axis=0), groups, opponent_confidence) for cells in more]
     regressed = [
         change.mean for change in against if change.high < -gate.forgetting
     ]  # opponents against which it lost too much
@@ -81,12 +87,12 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     return GateVerdict(True, f"better: {text}", gain)
 
 
-def _by_wins(gate: Gate, points: Points, theirs: Points, groups: NDArray[np.int64]) -> GateVerdict:
+def _by_wins(gate: Gate, points: Points, opponents_points: Points, groups: NDArray[np.int64]) -> GateVerdict:
     """AlphaStar's test: every opponent is beaten often enough; a draw is half a win.
 
     An opponent that was not reached in any game of a seat is left out.
     """
-    won = (np.sign(points - theirs) + 1) / 2
+    won = (np.sign(points - opponents_points) + 1) / 2
     shares = [_scenario_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
     reached = [share for share in shares if not math.isnan(share.mean)]
     if not reached:

@@ -48,7 +48,7 @@ class Prospects(NamedTuple):
     def select(self, places: NDArray[np.int64]) -> Prospects:
         """The figures of the opponents at ``places``."""
         selected: dict[str, Any] = {
-            name: tuple(value[place] for place in places) if isinstance(value, tuple) else value[places]
+            name: tuple(value[i] for i in places) if isinstance(value, tuple) else value[places]
             for name, value in self._asdict().items()
             if len(value)
         }
@@ -90,7 +90,7 @@ def losses(opponents: Prospects) -> Weighed:
 
 
 def meta_mixture(opponents: Prospects) -> Weighed:
-    """In proportion to the shares in a solution of the meta-game (``league.meta_solver``), of the opponent's seat.
+    """Weights in proportion to a solution of the meta-game (``league.meta_solver``), by the opponent's seat.
 
     So each seat's oracle trains a best response to the other seat's marginal, which does not change between the first
     matches of the oracle's newest snapshot and its next one (policy-space response oracles: Lanctot et al. 2017,
@@ -129,20 +129,20 @@ def self_play(opponents: Prospects) -> Weighed:
 
 
 def skill_levels(opponents: Prospects) -> Weighed:
-    """Of each learner's snapshots the first, the last, and the first at half the last one's skill; equal weights.
+    """Three snapshots a learner, with equal weights: the first, the last, and the first with half the last one's skill.
 
     Skill is the points against itself; if unknown, the middle snapshot in time is taken. The partners of fictitious
     co-play (Strouse et al. 2021): beginning, end, and half the reward of self-play.
     """
-    weights, why = np.zeros(len(opponents.kinds)), ["skill levels"] * len(opponents.kinds)
+    weights, reasons = np.zeros(len(opponents.kinds)), ["skill levels"] * len(opponents.kinds)
     for family in sorted({*opponents.families} - {""}):
-        places = [place for place, parent in enumerate(opponents.families) if parent == family]
-        places.sort(key=lambda place: int(opponents.born[place]))  # stable: of one round, the first weights come first
-        half = [place for place in places if opponents.alone[place] >= opponents.alone[places[-1]] / 2]
+        places = [i for i, parent in enumerate(opponents.families) if parent == family]
+        places.sort(key=lambda i: int(opponents.born[i]))  # stable: of one round, the first weights come first
+        half = [i for i in places if opponents.alone[i] >= opponents.alone[places[-1]] / 2]
         between = half[0] if half else places[len(places) // 2]
-        for level, place in (("half as good as", between), ("the last of", places[-1]), ("the first of", places[0])):
-            weights[place], why[place] = 1.0, f"skill levels: {level} {family}"
-    return Weighed(weights, tuple(why))
+        for level, i in (("half as good as", between), ("the last of", places[-1]), ("the first of", places[0])):
+            weights[i], reasons[i] = 1.0, f"skill levels: {level} {family}"
+    return Weighed(weights, tuple(reasons))
 
 
 def uniform(opponents: Prospects) -> Weighed:

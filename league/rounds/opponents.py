@@ -67,24 +67,24 @@ def meetings_of(
     branches = branches_of(learner.matchmaking)
     rules = {branch.rule for branch in branches}
     responses = _shares_of_oracles(config, learner.name, members) if "oracles" in rules else {}
-    opponents = [place for place, member in enumerate(members) if _may_meet(learner, member, members)]
+    opponents = [i for i, member in enumerate(members) if _may_meet(learner, member, members)]
     opponents += responses
-    others = [place for place in opponents if members[place].name != learner.name]
-    if others and not any("self" in GROUPS_OF[_group(branch)] for branch in branches):
-        opponents = others
-    names = [members[place].name for place in opponents]
+    others_only = [i for i in opponents if members[i].name != learner.name]
+    if others_only and not any("self" in GROUPS_OF[_group(branch)] for branch in branches):
+        opponents = others_only
+    names = [members[i].name for i in opponents]
     figures = prospects(
         history.cross.payoffs(),
-        next(place for place, member in enumerate(members) if member.name == learner.name),
+        next(i for i, member in enumerate(members) if member.name == learner.name),
         opponents,
-        [_kind(learner.name, members[place]) for place in opponents],
-        [members[place].born for place in opponents],
+        [_kind(learner.name, members[i]) for i in opponents],
+        [members[i].born for i in opponents],
         reached=history.cross.best_reached() if rules & RULES_WITH_REACHABLE else None,
         shrunk=history.cross.shrunk(),
     )
     figures = figures._replace(**_snapshots(history, opponents)) if "skill_levels" in rules else figures
     if responses:
-        figures = figures._replace(responses=np.array([responses.get(place, 0.0) for place in opponents]))
+        figures = figures._replace(responses=np.array([responses.get(i, 0.0) for i in opponents]))
     first = second = mix_branches(branches, figures, config.league.floor)
     if "meta_mixture" in rules:
         shares = _mixture(config.league, history, learner.name, opponents)
@@ -99,8 +99,8 @@ def meetings_of(
     ]
     return tuple(
         sorted(
-            (each for each in meetings if each.probability > NEVER),
-            key=lambda each: (-each.probability, each.opponent.name),
+            (meeting for meeting in meetings if meeting.probability > NEVER),
+            key=lambda meeting: (-meeting.probability, meeting.opponent.name),
         )
     )
 
@@ -120,16 +120,16 @@ def prospects(
     Points are shrunk (:func:`league.standings.ratings.shrink`), or taken from ``shrunk``. ``reached``: see
     :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default.
     """
-    shrunk, others = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
-    played = payoffs.games[learner][:, others].T > 0  # [N, 2]
+    shrunk, columns = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
+    played = payoffs.games[learner][:, columns].T > 0  # [N, 2]
     return Prospects(
         kinds=tuple(kinds),
         born=np.array(born, dtype=np.int64),
-        scored=np.where(played, shrunk.mean[learner][:, others].T, np.nan),
-        reachable=np.full((len(others), 2), np.nan) if reached is None else reached[:, others].T,
-        variance=payoffs.variance[learner][:, others].T,
-        mixture=np.zeros(len(others)),
-        won=payoffs.won[learner][:, others].T,
+        scored=np.where(played, shrunk.mean[learner][:, columns].T, np.nan),
+        reachable=np.full((len(columns), 2), np.nan) if reached is None else reached[:, columns].T,
+        variance=payoffs.variance[learner][:, columns].T,
+        mixture=np.zeros(len(columns)),
+        won=payoffs.won[learner][:, columns].T,
     )
 
 
@@ -152,9 +152,9 @@ def mix_branches(branches: Sequence[Branch], figures: Prospects, floor: float) -
     for branch, (places, weights, reasons) in live:
         share = (1 - floor) * branch.share / total_share
         total[places] += share * weights
-        for place, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
+        for i, weight, reason in zip(places.tolist(), weights.tolist(), reasons, strict=True):
             if weight > 0:
-                parts[place].append(f"{share * weight:.1%} {reason}")
+                parts[i].append(f"{share * weight:.1%} {reason}")
     if not live:
         even = 1 / len(total)
         return Mix(np.full(len(total), even), (f"{even:.1%} nothing is known",) * len(total))
@@ -166,7 +166,7 @@ def mix_branches(branches: Sequence[Branch], figures: Prospects, floor: float) -
 def _branch_shares(branch: Branch, figures: Prospects) -> tuple[NDArray[np.int64], Floats, tuple[str, ...]] | None:
     """Opponents of a branch's group with shares in the branch and reasons; ``None`` if the branch abstains."""
     kinds = GROUPS_OF[_group(branch)]
-    places = np.array([place for place, kind in enumerate(figures.kinds) if kind in kinds], dtype=np.int64)
+    places = np.array([i for i, kind in enumerate(figures.kinds) if kind in kinds], dtype=np.int64)
     if not len(places):
         return None
     weights, reasons = RULES[branch.rule](figures.select(places))
@@ -199,9 +199,9 @@ def _shares_of_oracles(config: Config, learner: str, members: Sequence[Member]) 
     """The best responses to ``learner`` that practice with it, by their numbers among ``members``, and their shares."""
     shares: dict[int, float] = {}
     for oracle in config.oracles:
-        made = [place for place, member in enumerate(members) if member.name == oracle.member_name(member.born)]
-        if oracle.of == learner and made:
-            newest = made[: -oracle.kept - 1 : -1] if oracle.kept else made[::-1]
+        born = [i for i, member in enumerate(members) if member.name == oracle.member_name(member.born)]
+        if oracle.of == learner and born:
+            newest = born[: -oracle.kept - 1 : -1] if oracle.kept else born[::-1]
             shares |= zip(newest, oracle.shares(len(newest)), strict=True)
     return shares
 
@@ -222,9 +222,9 @@ def _kind(learner: str, member: Member) -> Kind:
 
 def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:
     """The learner of which each opponent is a snapshot, and its points against itself."""
-    members, mean = [history.members[place] for place in opponents], history.cross.payoffs().mean
+    members, mean = [history.members[i] for i in opponents], history.cross.payoffs().mean
     families = tuple((member.parent or "") if member.role == "snapshot" else "" for member in members)
-    return {"families": families, "alone": np.array([mean[place, :, place].mean() for place in opponents])}
+    return {"families": families, "alone": np.array([mean[i, :, i].mean() for i in opponents])}
 
 
 def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Sequence[int]) -> NDArray[np.float64]:
@@ -236,19 +236,19 @@ def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Seq
     shares = np.zeros((len(opponents), 2))
     payoffs = history.settled.get(oracle)
     if payoffs is None:
-        shares[[history.members[place].role == "fixed" for place in opponents]] = 1.0
+        shares[[history.members[i].role == "fixed" for i in opponents]] = 1.0
         return shares
     games = payoffs.games.sum(axis=(1, 2)) + payoffs.games.sum(axis=(0, 1))
     still = [
         number
-        for number, place in enumerate(opponents)
-        if place < len(games) and games[place] > 0 and history.members[place].role in ("fixed", "snapshot")
+        for number, i in enumerate(opponents)
+        if i < len(games) and games[i] > 0 and history.members[i].role in ("fixed", "snapshot")
     ]
     if not still:
         return shares
-    those, lives = [opponents[number] for number in still], len(history.snapshots_of(oracle))
+    unchanging, lives = [opponents[number] for number in still], len(history.snapshots_of(oracle))
     drawn = generator(league.seed, "recommendation", history.cross.place[oracle], lives).random(2)
-    game = game_of(complete(payoffs)[np.ix_(those, (0, 1), those)])
+    game = game_of(complete(payoffs)[np.ix_(unchanging, (0, 1), unchanging)])
     shares[still] = np.column_stack(solution(league.meta_solver, game, (float(drawn[0]), float(drawn[1]))))
     return shares
 

@@ -162,9 +162,9 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
 
     def add(i: int, j: int, reason: str) -> bool:
         pair = (min(i, j), max(i, j))
-        new = pair not in chosen
+        is_new = pair not in chosen
         chosen.setdefault(pair, reason)
-        return new
+        return is_new
 
     live = [i for i, member in enumerate(members) if member.live]
     pool = [i for i in gate_pool(config, members) if i not in costly]
@@ -188,11 +188,11 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i in newborn:
         for j in _by_fewest_games(games[i])[: config.league.opponents]:
             add(i, j, "a new snapshot: it has not played before")
-    left = config.league.pairs
+    pairs_left = config.league.pairs
     for i, j in _pairs_by_fewest_games(games, live):
-        if left <= 0:
+        if pairs_left <= 0:
             break
-        left -= add(i, j, f"coverage: {games[i, j]:,.0f} games so far")
+        pairs_left -= add(i, j, f"coverage: {games[i, j]:,.0f} games so far")
     for i, j, reason in _costly_pairs(payoffs, costly, 2 * config.league.block_size)[: config.league.costly]:
         add(i, j, reason)
     return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]

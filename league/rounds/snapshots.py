@@ -110,8 +110,8 @@ def _gate_verdict(
         return None if opens is None or answers is None else np.stack([opens.T, answers.T[::-1]], axis=1)
 
     current, before = [], []
-    for place in gate_pool(config, history.members):
-        opponent = history.members[place].name
+    for i in gate_pool(config, history.members):
+        opponent = history.members[i].name
         pair = pair_points(learner.name, opponent), pair_points(last.name, opponent)
         if pair[0] is not None and pair[1] is not None:  # a failed match is no evidence
             current.append(pair[0])
@@ -120,6 +120,14 @@ def _gate_verdict(
         passed = age >= learner.gate.timeout
         reason = "its gate's matches failed"
         return GateVerdict(passed, f"time-out after {age} rounds; {reason}" if passed else reason, NOTHING)
-    both = np.stack(current)
+    points_of_pairs = np.stack(current)
     look = age - learner.snapshot_every + 1
-    return judge(learner.gate, both[:, 0], both[:, 1], np.stack(before), scenario_groups(scenarios), age, look)
+    return judge(
+        learner.gate,
+        points_of_pairs[:, 0],
+        points_of_pairs[:, 1],
+        np.stack(before),
+        scenario_groups(scenarios),
+        age,
+        look,
+    )

@@ -56,9 +56,11 @@ class LeagueProgress:
 
         A round begins with practice, which takes far longer than a match, so part of a round gives no estimate.
         """
-        done = self.rounds + self.matches / self.matches_in_round
-        played = done - self.first_round
-        return self.seconds / played * (self.schedule.total - done) if self.rounds > self.first_round else math.inf
+        rounds_done = self.rounds + self.matches / self.matches_in_round
+        played = rounds_done - self.first_round
+        return (
+            self.seconds / played * (self.schedule.total - rounds_done) if self.rounds > self.first_round else math.inf
+        )
 
 
 class Watcher(Protocol):

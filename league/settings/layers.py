@@ -226,7 +226,7 @@ def text_layer(content: bytes | str, label: str) -> Layer:
 def command_line_layer(overrides: Sequence[str]) -> Layer:
     """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys, and a key may occur once."""
     layer = Layer(Place(1, 0, "--set"))
-    given: dict[Path, Place] = {}
+    origins: dict[Path, Place] = {}
     for number, override in enumerate(overrides, start=1):
         short = override.isprintable() and len(override) <= SHOWN
         place = Place(1, number, f"--set {override if short else quote(override)}")
@@ -241,12 +241,12 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
             layer.complain((), error.reason, place)
             continue
         for path, value in leaves:
-            earlier = next((old for old in given if old[: len(path)] == path[: len(old)]), None)
+            earlier = next((old_path for old_path in origins if old_path[: len(path)] == path[: len(old_path)]), None)
             if earlier is not None:
                 twice = min(path, earlier, key=len)
-                layer.complain(twice, f"given twice, before by {given[earlier].label}", place)
+                layer.complain(twice, f"given twice, before by {origins[earlier].label}", place)
                 continue
-            given[path] = place
+            origins[path] = place
             section = layer.data
             for depth, name in enumerate(path[:-1], start=1):
                 layer.places.setdefault(path[:depth], place)
@@ -302,7 +302,7 @@ def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
     """Put the value at ``path`` of a layer into the merged one, with the places of everything in it."""
     section: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
     section[path[-1]] = value
-    merged.places = {old: place for old, place in merged.places.items() if old[: len(path)] != path}
+    merged.places = {old_path: place for old_path, place in merged.places.items() if old_path[: len(path)] != path}
     merged.places[path] = layer.place(path)
     merged.places.update({new: place for new, place in layer.places.items() if new[: len(path)] == path})
 

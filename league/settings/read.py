@@ -101,7 +101,9 @@ class Config(Section):
         training, learners = settings.get("training"), settings.get("learners")
         expanded = {**settings, **expand_rosters(settings)}
         if isinstance(training, Mapping) and isinstance(learners, list | tuple):
-            expanded["learners"] = [{**training, **own} if isinstance(own, Mapping) else own for own in learners]
+            expanded["learners"] = [
+                {**training, **learner} if isinstance(learner, Mapping) else learner for learner in learners
+            ]
         return expanded
 
     @model_validator(mode="after")
@@ -282,9 +284,9 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, "none" if value is None else str(value)
 
 
-def other_settings(run: os.PathLike[str], started: BaseModel, now: BaseModel) -> str | None:
+def other_settings(run: os.PathLike[str], started: BaseModel, current: BaseModel) -> str | None:
     """Why a run ``started`` with other settings cannot be resumed with those of ``now``; ``None`` if it can."""
-    changed = "\n  ".join(differences(started, now))
+    changed = "\n  ".join(differences(started, current))
     if not changed:
         return None
     return (
@@ -338,12 +340,12 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
 def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
     """Advice if the file is meant for another command than the one that reads ``model``; otherwise ``None``."""
     file = layer.start.label.rpartition(":")[0]
-    known, held = model.model_fields, [key for key in LEAGUE_KEYS if key in layer.data]
-    if "league" not in known and len(held) > 1:
+    fields, held = model.model_fields, [key for key in LEAGUE_KEYS if key in layer.data]
+    if "league" not in fields and len(held) > 1:
         return f"this is a league's config, it has {', '.join(held)}: use dond league --config {file}"
     training = layer.data.get("training")
     held = [key for key in TRAINING_KEYS if isinstance(training, dict) and key in training]
-    if "league" in known and "members" not in layer.data and held:
+    if "league" in fields and "members" not in layer.data and held:
         return f"this is a training's config, it has training.{held[0]}: use dond train --config {file}"
     return None
 
@@ -351,7 +353,7 @@ def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
 def suggest_key(path: Path, model: type[BaseModel]) -> str:
     """A suggestion for the unknown key at ``path``: a similar key of its section, or one of that name elsewhere."""
     key = str(path[-1])
-    name = next((ours for ours, others in OTHER_NAMES.items() if key in others.split()), key)
+    name = next((ours for ours, aliases in OTHER_NAMES.items() if key in aliases.split()), key)
     section_keys = fields_at(path[:-1], model)
     if name in section_keys:
         return f" (did you mean {name!r}?)"

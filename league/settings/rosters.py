@@ -49,11 +49,11 @@ def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
         for key, items in lists.items()
         if isinstance(items, list | tuple)
     }
-    taken = {
+    elsewhere = {
         key: set().union(*(named[other] for other in named if (key, other) != ("gate", "members"))) for key in LISTS
     }
     return {
-        key: [member for item in items for member in (_members(item, taken[key]) if _is_roster(item) else [item])]
+        key: [member for item in items for member in (_members(item, elsewhere[key]) if _is_roster(item) else [item])]
         if isinstance(items, list | tuple)
         else items
         for key, items in lists.items()
@@ -65,7 +65,7 @@ def find_duplicates(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, 
     names: dict[str, Path] = {}
     specs: dict[str | None, Path] = {}
     playing = {(item.name, item.spec) for item in lists["members"]}
-    for path, item in [((key, place), item) for key, items in lists.items() for place, item in enumerate(items)]:
+    for path, item in [((key, i), item) for key, items in lists.items() for i, item in enumerate(items)]:
         spec = getattr(item, "spec", None)  # a learner has none
         if path[0] == "gate" and (item.name, spec) in playing:
             playing.remove((item.name, spec))
@@ -82,12 +82,12 @@ def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[t
     """Path and text of a complaint about each member of dev2 outside of ``heldout``, and of test2 anywhere."""
     dev2, test2 = (set(_plain(roster(name))) for name in (DEV2, TEST2))
     for key in LISTS:
-        for place, member in enumerate(lists[key]):
+        for i, member in enumerate(lists[key]):
             if (plain := plain_name(member.spec)) in test2:
-                yield (key, place), f"{member.spec} is in {TEST2}: leave it out. {OF_BENCH}"
+                yield (key, i), f"{member.spec} is in {TEST2}: leave it out. {OF_BENCH}"
             elif plain in dev2 and key != "heldout":
                 yield (
-                    (key, place),
+                    (key, i),
                     f"{member.spec} is in the roster dev2, which is played at the end only: leave it out, or list it "
                     f"in heldout; partners to learn from are in the roster train, others for tuning in dev",
                 )

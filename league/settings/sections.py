@@ -232,11 +232,11 @@ class Schedule(NamedTuple):
         return "last" if number + 1 == self.rounds else "practice"
 
     def displayed_rounds(self, committed: int) -> int:
-        """Of ``committed`` rounds, those that are counted on screen: without the closing measurement."""
+        """Number of rounds to display: ``committed`` without the closing measurement."""
         return min(committed, self.rounds)
 
     def occasions(self, every: int) -> int:
-        """How often something falls due after every ``every``-th round of practice but the last; 0 for ``every`` 0."""
+        """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
         return (self.rounds - 1) // every if every else 0
 
     def round_name(self, number: int) -> str:
@@ -325,7 +325,7 @@ class LoggingConfig(Section):
 
 
 class BackendConfig(Section):
-    """Where tasks run, which changes no result, and how long a task may take."""
+    """Backend of the tasks, which changes no result, and their deadline."""
 
     kind: BackendName | None = Field(
         default=None,

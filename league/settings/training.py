@@ -59,7 +59,7 @@ InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 
 
 class Hyperparameters(Section):
-    """How a network is trained: algorithm, optimizer, network and reward."""
+    """Hyperparameters of a network: algorithm, optimizer, layers and reward."""
 
     algo: Literal["ppo", "reinforce"] = _LEARNER.algo
     lr: float = Field(default=_LEARNER.lr, gt=0, le=1)
@@ -218,9 +218,9 @@ class HintsConfig(Section):
     def _check_provider(self) -> HintsConfig:
         if self.privileged and self.mode != "llm":
             raise wrong("is for hints of mode llm only: leave privileged out", "privileged")
-        taken = sorted(self.options.keys() & _TAKEN)
-        if taken:
-            raise wrong(f"{', '.join(taken)}: the hints have keys of their own for that, next to options", "options")
+        reserved = sorted(self.options.keys() & _TAKEN)
+        if reserved:
+            raise wrong(f"{', '.join(reserved)}: the hints have keys of their own for that, next to options", "options")
         try:
             check_spec({"kind": "llm", **self.options})
         except OccupantNameError as error:
@@ -235,7 +235,7 @@ class HintsConfig(Section):
 
 
 class TrainingConfig(Hyperparameters):
-    """How the learner is trained, and for how long.
+    """Training of the learner, and its length.
 
     ``bc`` clones people's acts (:mod:`partners.learning.cloning`) and uses lr, epochs, minibatch, vf, grad_norm,
     anneal, hidden, device, patience, balance, seed and threads only.
