@@ -392,7 +392,7 @@ def test_swapping_the_seats_swaps_the_payoffs(scenario, max_turns, seed):
 
 @settings(max_examples=100)
 @given(scenarios, rules_of_any_kind, st.integers(0, 2**32), values)
-def test_what_may_be_said_never_depends_on_anybodys_values(scenario, rules, seed, other):
+def test_legal_acts_do_not_depend_on_values(scenario, rules, seed, other):
     state = random_play(np.random.default_rng(seed), scenario, rules, stop=0.2)
     elsewhere = played(*state.history, rules=rules, scenario=Scenario(scenario.counts, (other, other[::-1])))
     assert legal_actions(state) == legal_actions(elsewhere)

@@ -150,7 +150,7 @@ def test_scenarios_keep_their_prior_and_play_needs_one():
 
 @pytest.mark.parametrize("how", ["raises", "illegal", "shape", "nothing"])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_what_an_occupant_does_wrong_is_told_with_its_seat(how, seat):
+def test_invalid_answers_name_occupant_and_seat(how, seat):
     occupants = [seat_occupant("tough"), seat_occupant("tough")]
     occupants[seat] = Breaks(how)
     with pytest.raises(OccupantError, match=f"seat_{seat}") as caught:

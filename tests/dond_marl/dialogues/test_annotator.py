@@ -167,7 +167,7 @@ def test_what_may_be_an_offer_and_comes_to_no_one_split_is_marked_and_not_guesse
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
-def test_whatever_is_said_gives_an_act_within_the_pool_or_a_mark(text):
+def test_any_text_gives_an_act_within_the_pool_or_a_mark(text):
     for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
         reading = read_utterance(text, POOL, said)
         if reading.action is None:

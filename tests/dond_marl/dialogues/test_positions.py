@@ -58,7 +58,7 @@ def test_position_holds_observation_and_act():
     assert found.replies.tolist() == [False, True, True, True]
 
 
-def test_where_disagree_ends_the_game_nobody_refuses_or_has_been_refused():
+def test_no_refusals_where_disagree_ends_the_game():
     found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
     assert [name for name, *_ in told(found)] == ["PROPOSE", "AGREE"]
 

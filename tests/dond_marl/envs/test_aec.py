@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.envs.aec import NegotiationEnv, OrderError
 from dond_marl.envs.spaces import ActionMask, InvalidAction
+from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
 from dond_marl.scenarios.sources import ScenarioError
 from league.settings.sections import EnvConfig
@@ -73,7 +74,7 @@ def step_legally(env: NegotiationEnv, rng: np.random.Generator, patience: float 
         env.step(env.action_space(env.agent_selection).sample(info["action_mask"]))
 
 
-def test_a_deal_pays_each_seat_its_own_points():
+def test_deal_pays_own_points():
     env = at_the_table()
     env.step(say(Act.PROPOSE, 1, 0, 2))
     assert env.rewards == {"seat_0": 0.0, "seat_1": 0.0} and not any(env.terminations.values())
@@ -113,14 +114,14 @@ def test_observation_holds_pool_own_values_and_partner_offer():
     }
 
 
-def test_the_partners_values_are_shown_where_that_is_asked_for():
+def test_reveal_partner_utilities():
     env = at_the_table(reveal_partner_utilities=True)
     assert env.observe("seat_0")["partner_utilities"].tolist() == [0, 4, 1]
     assert env.observe("seat_1")["partner_utilities"].tolist() == [4, 1, 2]
 
 
 @pytest.mark.parametrize(("max_turns", "disagree", "illegal"), VARIANTS)
-def test_the_environment_plays_exactly_the_rules(max_turns, disagree, illegal):
+def test_environment_plays_the_rules(max_turns, disagree, illegal):
     rng = np.random.default_rng([max_turns, disagree == "ends"])
     env = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, illegal=illegal)
     for game in range(60):
@@ -143,7 +144,7 @@ def test_the_environment_plays_exactly_the_rules(max_turns, disagree, illegal):
 
 
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
-def test_the_mask_is_the_brute_force_legality_of_both_seats_after_every_act(disagree):
+def test_mask_equals_brute_force_legality(disagree):
     rng = np.random.default_rng(3)
     env = deal_or_no_dialog_v0.env(disagree=disagree, max_count=2)
     every = [Action(act, oA) for act in Act for oA in itertools.product(range(3), repeat=3)]
@@ -166,7 +167,7 @@ def test_the_mask_is_the_brute_force_legality_of_both_seats_after_every_act(disa
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 1), st.tuples(*[st.integers(0, 10)] * 3), st.sampled_from(VARIANTS))
-def test_the_other_seats_values_never_change_what_a_seat_sees(seed, seat, values, variant):
+def test_observations_do_not_depend_on_the_other_seats_values(seed, seat, values, variant):
     max_turns, disagree, illegal = variant
     rng, agent = np.random.default_rng(seed), SEATS[seat]
     env = deal_or_no_dialog_v0.env(max_turns=max_turns, disagree=disagree, illegal=illegal)
@@ -182,7 +183,7 @@ def test_the_other_seats_values_never_change_what_a_seat_sees(seed, seat, values
     assert env.rewards[agent] == twin.rewards[agent]
 
 
-def test_the_mask_samples_legal_actions_reads_as_an_array_and_survives_pickling():
+def test_action_mask_samples_arrays_and_pickling():
     env = at_the_table()
     env.action_space("seat_1").seed(0)
     env.step(say(Act.PROPOSE, 0, 0, 0))
@@ -204,7 +205,7 @@ def test_the_mask_samples_legal_actions_reads_as_an_array_and_survives_pickling(
         mask["act_type"][0] = 0
 
 
-def test_observations_are_the_callers_to_change():
+def test_observations_are_copies():
     env = at_the_table()
     for _ in range(2):
         seen = env.observe("seat_0")
@@ -219,7 +220,7 @@ def test_observations_are_the_callers_to_change():
     ("action", "rule"),
     [(say(Act.AGREE), "AGREE needs the partner's last act"), (say(Act.PROPOSE, 2, 0, 0), "PROPOSE must keep between")],
 )
-def test_an_illegal_act_raises_and_changes_nothing_or_forfeits(seat, action, rule):
+def test_illegal_act_raises_or_forfeits(seat, action, rule):
     for illegal in ("raise", "forfeit"):
         env = at_the_table(illegal=illegal, disagree="rejects")
         if seat == 1:
@@ -238,17 +239,14 @@ def test_an_illegal_act_raises_and_changes_nothing_or_forfeits(seat, action, rul
             assert rule in env.infos[agent]["illegal"] and env.infos[agent]["outcome"]["ending"] == "ILLEGAL"
 
 
-def test_the_default_is_to_raise():
+def test_default_raises():
     assert deal_or_no_dialog_v0.env().illegal == deal_or_no_dialog_v0.raw_env().illegal == "raise"
 
 
 BAD = [
-    *(None, 2.0, "AGREE", (0, [1, 1, 1]), np.array([0, 1, 1, 1]), {"act_type": 0}),
-    {"act_type": 0, "oA": [0, 0, 0], "confidence": 1.0},
-    *({"act_type": act, "oA": [0, 0, 0]} for act in (True, np.True_, 0.0, None, "0", 5, -1, 10**40, np.array([0, 0]))),
-    *({"act_type": 0, "oA": oA} for oA in (None, "111", [1, 1], [1, [1], 1], [1, 1, True], [0, 0, 5], [0, 0, -1])),
-    *({"act_type": 0, "oA": oA} for oA in (np.ones(3), np.ones(3, dtype=bool), np.ones((1, 3), dtype=int))),
-    {"act_type": 0, "oA": np.array([0, 0, 2**63], dtype=np.uint64)},
+    *("AGREE", (0, [1, 1, 1]), {"act_type": 0}, {"act_type": 0, "oA": [0, 0, 0], "confidence": 1.0}),
+    *({"act_type": act, "oA": [0, 0, 0]} for act in (True, 0.0, None, 5, np.array([0, 0]))),
+    *({"act_type": 0, "oA": oA} for oA in (None, [1, 1], [1, 1, True], [0, 0, 5], [0, 0, -1], np.ones(3))),
     {"act_type": 3, "oA": [0, 0, 99]},  # oA is not read here, but it is outside the space
 ]
 
@@ -279,7 +277,7 @@ def test_action_outside_the_space_names_its_cause(action, cause):
         at_the_table().step(action)
 
 
-def test_whole_numbers_of_every_kind_are_welcome():
+def test_integers_of_any_library_are_accepted():
     arrays = np.array([1, 0, 2], dtype=np.uint8), torch.tensor([1, 0, 2])
     for act in (0, Act.PROPOSE, np.int8(0), np.uint64(0), np.array(0), np.array([0]), torch.tensor([0])):
         for oA in ([1, 0, 2], (1, 0, 2), *arrays, [np.int64(1), 0, Act.AGREE]):
@@ -288,7 +286,7 @@ def test_whole_numbers_of_every_kind_are_welcome():
             assert env.negotiation.history == (Action(Act.PROPOSE, (1, 0, 2)),)
 
 
-def test_calls_out_of_order_say_what_to_do():
+def test_calls_out_of_order():
     env = deal_or_no_dialog_v0.env(render_mode="ansi")
     for call in (lambda: env.step(say(Act.END)), env.last, env.agent_iter, env.render, lambda: env.observe("seat_0")):
         with pytest.raises(OrderError, match=r"call reset\(\) first"):
@@ -306,7 +304,7 @@ def test_calls_out_of_order_say_what_to_do():
     assert env.agents == list(SEATS) and env.negotiation.history == ()
 
 
-def test_the_same_seed_gives_the_same_games_and_no_seed_goes_on():
+def test_same_seed_same_games():
     def tables(env, first_seed):
         env.reset(seed=first_seed)
         found = [env.negotiation.scenario]
@@ -325,7 +323,7 @@ def test_the_same_seed_gives_the_same_games_and_no_seed_goes_on():
     assert tables(one, 7) == tables(other, 7)
 
 
-def test_a_table_set_by_hand_is_played_as_given():
+def test_scenario_option():
     given = {"counts": [1, 2, 2], "utilities": np.array([[4, 1, 2], [0, 4, 1]])}
     for scenario in (TABLE, given):
         env = deal_or_no_dialog_v0.env()
@@ -349,7 +347,7 @@ def test_a_table_set_by_hand_is_played_as_given():
         ({"counts": [1.5, 1, 1], "utilities": [[1, 1, 1], [1, 1, 1]]}, "counts must be 3 integers"),
     ],
 )
-def test_a_table_that_does_not_fit_is_refused_and_the_game_goes_on(scenario, complaint):
+def test_invalid_scenario_option_changes_nothing(scenario, complaint):
     env = at_the_table()
     before = everything(env)
     with pytest.raises(ValueError, match=complaint):
@@ -371,12 +369,21 @@ def test_a_table_that_does_not_fit_is_refused_and_the_game_goes_on(scenario, com
         ({"data_dir": 3}, "data_dir must be the path of a folder, or None for the default one; got 3"),
     ],
 )
-def test_settings_that_make_no_game_are_refused(wrong, complaint):
+def test_invalid_settings(wrong, complaint):
     with pytest.raises((ValueError, ScenarioError), match=complaint):
         deal_or_no_dialog_v0.env(**wrong)
 
 
-def test_options_that_are_nearly_the_one_there_is_are_refused_and_others_are_ignored():
+@pytest.mark.parametrize("seed", [-1, 1.5, True, "0"])
+def test_invalid_seed_changes_nothing(seed):
+    env = at_the_table()
+    before = everything(env)
+    with pytest.raises(InputError, match="a seed is a whole number of at least 0"):
+        env.reset(seed=seed)
+    assert same(before, everything(env))
+
+
+def test_misspelt_option_is_refused_and_others_ignored():
     env = at_the_table()
     before = everything(env)
     for name in ("scenarios", "Scenario", "senario"):
@@ -390,7 +397,7 @@ def test_options_that_are_nearly_the_one_there_is_are_refused_and_others_are_ign
 
 
 @pytest.mark.parametrize("agent", ["seat_2", "player_0", 0, None, [], ("seat_0",)])
-def test_an_agent_that_is_not_at_the_table_is_refused_with_the_two_that_are(agent):
+def test_unknown_agent(agent):
     env = at_the_table()
     parallel = deal_or_no_dialog_v0.parallel_env()
     for call in (env.observe, env.observation_space, env.action_space, parallel.action_space):
@@ -398,7 +405,7 @@ def test_an_agent_that_is_not_at_the_table_is_refused_with_the_two_that_are(agen
             call(agent)
 
 
-def test_a_setting_that_does_not_exist_is_refused_with_those_that_do():
+def test_unknown_setting():
     for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.raw_env, deal_or_no_dialog_v0.parallel_env):
         with pytest.raises(TypeError, match=r"no setting 'max_turn' \(did you mean 'max_turns'\?\); .*, render_mode$"):
             make(max_turn=3)
@@ -408,7 +415,7 @@ def test_a_setting_that_does_not_exist_is_refused_with_those_that_do():
             make(3)
 
 
-def test_the_settings_are_those_of_a_config_with_the_same_defaults():
+def test_settings_equal_those_of_configs():
     config = {name: field.default for name, field in EnvConfig.model_fields.items() if name not in ("id", "partner")}
     for make in (NegotiationEnv, NegotiationEnv.__init__, deal_or_no_dialog_v0.parallel_env):
         parameters = {name: given for name, given in inspect.signature(make).parameters.items() if name != "self"}
@@ -416,7 +423,7 @@ def test_the_settings_are_those_of_a_config_with_the_same_defaults():
         assert {name: given.default for name, given in parameters.items()} == config
 
 
-def test_the_spaces_follow_the_settings_and_belong_to_one_seat_each():
+def test_spaces_follow_the_settings():
     env = deal_or_no_dialog_v0.env(max_turns=3, max_count=2)
     space = env.observation_space("seat_0")
     assert space["counts"].nvec.tolist() == [3, 3, 3] and space["my_utilities"].nvec.tolist() == [11, 11, 11]
@@ -425,7 +432,7 @@ def test_the_spaces_follow_the_settings_and_belong_to_one_seat_each():
     assert env.action_space("seat_0") is env.action_space("seat_0") is not env.action_space("seat_1")
 
 
-def test_ansi_returns_the_talk_so_far_and_human_prints_only_what_is_new(capsys):
+def test_render_modes_ansi_and_human(capsys):
     env = at_the_table(render_mode="ansi")
     env.step(say(Act.PROPOSE, 1, 0, 2))
     assert env.render().splitlines() == [

@@ -70,7 +70,7 @@ def against(partner: object, seat: int | None = None, **settings: object) -> Sin
     return SingleAgentView(deal_or_no_dialog_v0.env(**settings), partner, seat)
 
 
-def test_the_agent_opens_and_is_paid_when_the_partner_agrees():
+def test_agent_in_seat_0_is_paid_for_a_deal():
     env = against(Says(Act.AGREE), seat=0)
     seen, info = env.reset(options={"scenario": TABLE})
     assert seen["my_utilities"].tolist() == [4, 1, 2] and info["seat"] == "seat_0" and info["skipped_games"] == 0
@@ -79,14 +79,14 @@ def test_the_agent_opens_and_is_paid_when_the_partner_agrees():
     assert info["outcome"]["scores"] == (8, 8) and info["outcome"]["allocation"] == ((1, 0, 2), (0, 2, 0))
 
 
-def test_the_partner_opens_and_the_agent_may_agree():
+def test_agent_in_seat_1_may_agree_to_the_opening():
     env = against(Says(Act.PROPOSE, (1, 0, 2)), seat=1)
     seen, info = env.reset(options={"scenario": TABLE})
     assert seen["last_partner_offer_for_me"].tolist() == [0, 2, 0] and info["action_mask"][Act.AGREE] == 1
     assert env.step(AGREE)[1:4] == (8.0, True, False)
 
 
-def test_the_seat_is_drawn_in_every_episode_unless_it_is_fixed():
+def test_seat_is_drawn_unless_fixed():
     env = against("heuristic")
     seats = [env.reset(seed=1 if game == 0 else None)[1]["seat"] for game in range(40)]
     assert 8 < seats.count("seat_0") < 32
@@ -96,7 +96,7 @@ def test_the_seat_is_drawn_in_every_episode_unless_it_is_fixed():
         assert {env.reset()[1]["seat"] for _ in range(5)} == {f"seat_{seat}"} == {env.agent}
 
 
-def test_games_that_end_before_the_agent_moves_are_skipped_and_counted():
+def test_games_that_end_before_the_agent_moves_are_skipped():
     env = against(SometimesLeaves(), seat=1)
     skipped = [env.reset(seed=7 if game == 0 else None)[1]["skipped_games"] for game in range(200)]
     assert 0.7 < np.mean(skipped) < 1.4 and min(skipped) == 0  # a fair coin: one skipped game per episode
@@ -104,7 +104,7 @@ def test_games_that_end_before_the_agent_moves_are_skipped_and_counted():
     assert env.reset(seed=7)[1]["skipped_games"] == 0
 
 
-def test_a_partner_that_never_lets_the_agent_move_is_a_clear_error():
+def test_partner_that_always_ends_first_is_an_error():
     env = against(Says(Act.END), seat=1)
     with pytest.raises(PartnerError, match="100 games in a row ended before seat_1 could move: Says"):
         env.reset()
@@ -126,7 +126,7 @@ def test_seat_that_never_plays_warns_once():
     assert sum(env.reset(seed=1 if game == 0 else None)[1]["skipped_games"] for game in range(80)) > 40
 
 
-def test_the_same_seed_gives_the_same_episodes_whatever_was_played_before():
+def test_same_seed_same_episodes():
     def episodes(env: SingleAgentView, seed: int) -> list[object]:
         told: list[object] = []
         for game in range(6):
@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same_episodes_whatever_was_played_before():
     assert first == episodes(env, 3) == episodes(against(Wild()), 3) != episodes(env, 4)
 
 
-def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_deterministic():
+def test_noise_per_turn_and_per_game():
     free, sure = Says(Act.PROPOSE, traits=Traits()), Says(Act.PROPOSE)
     for partner in (free, sure):
         env = against(partner, seat=1)
@@ -161,7 +161,7 @@ def test_noise_is_fresh_each_turn_constant_in_a_game_and_absent_for_the_determin
 
 @settings(max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from(["ends", "rejects"]), st.booleans())
-def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_turns, disagree, reveal):
+def test_single_turn_equals_the_batched_engine(seed, max_turns, disagree, reveal):
     rng = np.random.default_rng(seed)
     scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
     table = GameBatch(scenarios._replace(prior="uniform"), rules, reveal_partner_utilities=reveal)
@@ -192,7 +192,7 @@ def test_a_single_turn_equals_the_batched_engines_view_field_by_field(seed, max_
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_view_and_the_play_loop_play_the_same_games(seat):
+def test_view_and_rollout_play_the_same_games(seat):
     agent, partner = seat_occupant("boulware"), seat_occupant("heuristic")
     scenarios = open_source("lewis").draw(np.random.default_rng(4), 40)
     games = rollout((agent, partner) if seat == 0 else (partner, agent), scenarios, seed=0)
@@ -212,7 +212,11 @@ def needs_nothing(make: object) -> bool:
 
 
 PLAIN = {name: make().traits for name, make in catalogue().items() if needs_nothing(make)}
-LOCAL = [name for name, traits in PLAIN.items() if not (traits.remote or traits.human)]
+LOCAL = [
+    pytest.param(name, marks=pytest.mark.slow) if name == "llm" else name
+    for name, traits in PLAIN.items()
+    if not (traits.remote or traits.human)
+]
 
 
 def of_catalogue(name: str, folder: Path) -> Spec:
@@ -225,7 +229,7 @@ def of_catalogue(name: str, folder: Path) -> Spec:
 
 
 @pytest.mark.parametrize("name", LOCAL)
-def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name, tmp_path):
+def test_every_local_occupant_can_be_the_partner(name, tmp_path):
     partner, games, turns = of_catalogue(name, tmp_path), *((1, 2) if name == "llm" else (6, 10))
     for source in ("lewis",) if name == "equilibrium" else ("uniform", "lewis"):
         env = against(partner, scenarios=source, max_turns=turns)
@@ -247,7 +251,7 @@ def test_every_local_occupant_of_the_catalogue_can_be_the_partner(name, tmp_path
     ],
 )
 @pytest.mark.parametrize("illegal", ["raise", "forfeit", None])
-def test_an_illegal_answer_of_the_partner_names_it_in_every_mode(partner, complaint, illegal):
+def test_illegal_act_of_the_partner_names_it(partner, complaint, illegal):
     env = against(partner, seat=1, illegal=illegal)
     with pytest.raises(PartnerError, match=complaint):
         env.reset()
@@ -275,7 +279,7 @@ class Broken:
         ([0, [0, 0, 0]], "act must return Decisions .*got list"),
     ],
 )
-def test_a_partner_that_fails_is_named(answer, complaint):
+def test_failing_partner_is_named(answer, complaint):
     with pytest.raises(PartnerError, match=complaint):
         against(Broken(answer), seat=1).reset()
 
@@ -312,7 +316,7 @@ def test_after_a_partner_failure_there_is_no_game():
     assert env.game.negotiation.history == ()
 
 
-def test_an_illegal_act_of_the_agent_forfeits_unless_the_environment_was_built_to_raise():
+def test_illegal_act_of_the_agent_forfeits_or_raises():
     env = against("heuristic", seat=0)
     env.reset(seed=1)
     _, reward, ended, _, info = env.step(AGREE)
@@ -325,30 +329,23 @@ def test_an_illegal_act_of_the_agent_forfeits_unless_the_environment_was_built_t
     assert gymnasium.make("DealOrNoDialog-v0", illegal="raise").unwrapped.game.illegal == "raise"
 
 
-def test_calls_out_of_order_say_what_to_do():
-    env = against("heuristic", seat=0)
-    with pytest.raises(OrderError, match=r"call reset\(\) first"):
-        env.step(END)
-    env.reset()
-    env.step(END)
-    with pytest.raises(OrderError, match=r"call reset\(\) first"):
-        env.step(END)
-
-
-def test_a_seat_may_be_named_as_infos_name_it():
+def test_seat_by_number_or_name():
     for seat in (0, 1):
         for said in (seat, np.int64(seat), str(seat), f"seat_{seat}"):
             for env in (against("heuristic", seat=said), gymnasium.make("DealOrNoDialog-v0", seat=said)):
                 assert env.reset(seed=1)[1]["seat"] == f"seat_{seat}"
 
 
-def test_wrong_arguments_are_refused_with_what_is_allowed():
-    for seat in (2, -1, "2", "seat_2", "", True, 1.0, [0], 10**5000):
+def test_invalid_arguments():
+    for seat in (2, "seat_2", True, 1.0):
         with pytest.raises(ValueError, match="a seat is 0, 1, 'seat_0' or 'seat_1'; got"):
             against("heuristic", seat)
-    with pytest.raises(TypeError, match="takes the AEC environment"):
-        SingleAgentView(deal_or_no_dialog_v0.parallel_env())
-    for wrong in ("lewis", None, deal_or_no_dialog_v0.env, gymnasium.make("CartPole-v1")):
+    for wrong in (
+        "lewis",
+        deal_or_no_dialog_v0.parallel_env(),
+        deal_or_no_dialog_v0.env,
+        gymnasium.make("CartPole-v1"),
+    ):
         with pytest.raises(TypeError, match=r"takes the AEC environment of dond_marl .*; got \w+"):
             SingleAgentView(wrong)
     with pytest.raises(OccupantNameError, match=r"give Wild\(\)"):
@@ -359,13 +356,13 @@ def test_wrong_arguments_are_refused_with_what_is_allowed():
         against("heuristik")
 
 
-def test_parameters_of_the_partner_are_part_of_its_name():
+def test_partner_name_has_its_parameters():
     env = against({"kind": "boulware", "exponent": 4})
     assert env.partner_name == "boulware(exponent=4)"
     assert against("boulware(exponent=4)").partner_name == env.partner_name
 
 
-def test_the_partner_is_told_the_prior_and_never_the_agents_values():
+def test_partner_observes_the_prior_and_no_agent_values():
     values = ((0, 0, 5), (3, 3, 3))
     for mine in values:
         partner = Says(Act.PROPOSE)
@@ -375,7 +372,7 @@ def test_the_partner_is_told_the_prior_and_never_the_agents_values():
         assert partner.seen[0].my_utilities.tolist() == [[4, 1, 2]]
 
 
-def test_infos_are_the_callers_to_change():
+def test_infos_are_copies():
     env = against("heuristic", seat=0)
     for _ in range(2):
         _, info = env.reset(options={"scenario": TABLE})

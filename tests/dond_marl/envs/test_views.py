@@ -54,7 +54,7 @@ def test_the_same_game_in_every_form():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_masked_samples_are_legal_and_every_legal_act_can_be_sampled(form):
+def test_masked_samples_are_the_legal_acts(form):
     env = at_the_table(form, illegal="raise", disagree="rejects")
     env.action_space("seat_1").seed(0)
     for opening in ([0, 1, 0, 2], [3, 0, 0, 0]):
@@ -71,7 +71,7 @@ def test_masked_samples_are_legal_and_every_legal_act_can_be_sampled(form):
         assert len(said) == len(legal)
 
 
-def test_the_mask_of_numbered_acts_is_exactly_the_legal_ones():
+def test_discrete_mask_is_the_legal_acts():
     env = at_the_table("discrete")
     for act in (number(Act.PROPOSE, 1, 0, 2), number(Act.INSIST, 1, 2, 2)):
         legal = {number(a.act_type, *a.oA) for a in legal_actions(env.unwrapped.negotiation)}
@@ -81,7 +81,7 @@ def test_the_mask_of_numbered_acts_is_exactly_the_legal_ones():
         env.step(act)
 
 
-def test_action_masks_follow_the_convention_of_sb3_contrib():
+def test_action_masks_as_sb3_contrib_reads_them():
     """One bool vector, the entries of the MultiDiscrete one after the other."""
     env = view(SingleAgentView(deal_or_no_dialog_v0.env(), "tough", seat=1))
     _, info = env.reset(options={"scenario": TABLE})
@@ -97,7 +97,7 @@ def test_action_masks_follow_the_convention_of_sb3_contrib():
 
 
 @pytest.mark.parametrize("reveal", [False, True])
-def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
+def test_box_observation_equals_the_features(reveal):
     env = at_the_table("dict", reveal_partner_utilities=reveal, max_turns=6)
     table = GameBatch(pack([TABLE], "uniform"), env.unwrapped.rules, reveal_partner_utilities=reveal)
     layout = BaseLayout(4, 6, reveal)
@@ -112,15 +112,13 @@ def test_a_box_observation_is_the_networks_features_of_the_same_turn(reveal):
 
 
 WRONG = {
-    "flat": [None, 3, "x", [0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], [0, 0, 0, -1], np.zeros(4), [0, 0, 0, True],
-             np.zeros((1, 4), dtype=int), [0, [0], 0, 0], {"act_type": 0, "oA": [0, 0, 0]}],
-    "discrete": [None, -1, 253, 1.0, True, "x", [3], np.array([3, 3]), np.array([3.0]), np.array([True]), 10**30,
-                 {"act_type": 0, "oA": [0, 0, 0]}],
-}  # fmt: skip
+    "flat": ["x", [0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], np.zeros(4), {"act_type": 0, "oA": [0, 0, 0]}],
+    "discrete": [-1, 253, 1.0, True, np.array([3, 3]), {"act_type": 0, "oA": [0, 0, 0]}],
+}
 
 
 @pytest.mark.parametrize("kind", [np.array, torch.tensor])
-def test_every_view_takes_arrays_and_tensors(kind):
+def test_arrays_and_tensors_are_accepted(kind):
     offer = number(Act.PROPOSE, 1, 0, 2)
     for form, value in (("flat", [0, 1, 0, 2]), ("discrete", offer), ("discrete", [offer])):
         env = at_the_table(form)
@@ -129,7 +127,7 @@ def test_every_view_takes_arrays_and_tensors(kind):
 
 
 @pytest.mark.parametrize(("form", "action"), [(form, action) for form, wrong in WRONG.items() for action in wrong])
-def test_actions_outside_a_views_space_say_what_is_allowed_and_change_nothing(form, action):
+def test_invalid_actions_change_nothing(form, action):
     env = at_the_table(form)
     with pytest.raises(InvalidAction, match="got"):
         env.step(action)
@@ -143,7 +141,7 @@ def test_actions_outside_a_views_space_say_what_is_allowed_and_change_nothing(fo
     assert env.unwrapped.negotiation.history == () and parallel.unwrapped.negotiation_env.negotiation.history == ()
 
 
-def test_views_forfeit_unless_the_environment_was_built_to_raise():
+def test_views_forfeit_or_raise():
     for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env):
         env, agree = view(make()), [2, 0, 0, 0]
         env.reset()
@@ -155,7 +153,7 @@ def test_views_forfeit_unless_the_environment_was_built_to_raise():
             env.step(agree if isinstance(env, AECView) else {"seat_0": agree})
 
 
-def test_the_api_decides_the_view_and_anything_else_is_refused():
+def test_view_by_api_and_refusals():
     assert isinstance(view(deal_or_no_dialog_v0.env()), AECView)
     assert isinstance(view(deal_or_no_dialog_v0.parallel_env()), ParallelView)
     assert isinstance(view(gymnasium.make("DealOrNoDialog-v0")), SeatView)
@@ -178,14 +176,14 @@ def test_the_api_decides_the_view_and_anything_else_is_refused():
 @pytest.mark.parametrize(
     "make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env, lambda: gymnasium.make("DealOrNoDialog-v0")]
 )
-def test_a_view_of_a_view_is_refused(make):
+def test_view_of_a_view_is_refused(make):
     for forms in (("flat", "box"), ("discrete", "dict"), ("dict", "box")):
         with pytest.raises(TypeError, match=r"own Dict (actions|observations), but these are a .* already"):
             view(view(make(), *forms))
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_there_are_action_masks_while_a_game_goes_on(form):
+def test_action_masks_need_an_open_game(form):
     end = {"flat": [4, 0, 0, 0], "discrete": number(Act.END), "dict": {"act_type": 4, "oA": [0, 0, 0]}}[form]
     for make, step in (
         (lambda: view(deal_or_no_dialog_v0.env(), form), lambda env: env.step(end)),
@@ -202,7 +200,7 @@ def test_there_are_action_masks_while_a_game_goes_on(form):
             env.action_masks()
 
 
-def test_masked_observations_hold_the_box_and_the_mask_as_pettingzoos_classic_games_do():
+def test_masked_observations():
     env, box = at_the_table("discrete", "masked"), at_the_table("discrete", "box")
     for act in (number(Act.PROPOSE, 1, 0, 2), number(Act.INSIST, 1, 2, 2), number(Act.END)):
         for agent in ("seat_0", "seat_1"):
@@ -221,7 +219,7 @@ def test_masked_observations_hold_the_box_and_the_mask_as_pettingzoos_classic_ga
 
 
 @pytest.mark.parametrize("form", ["flat", "discrete"])
-def test_in_the_parallel_view_the_seat_that_is_not_to_move_has_one_action(form):
+def test_inactive_seat_of_a_parallel_view_has_one_action(form):
     """A masked learner that is handed both seats then learns nothing from steps in which nothing is decided."""
     env = view(deal_or_no_dialog_v0.parallel_env(disagree="rejects"), form, "masked" if form == "discrete" else "box")
     seen, infos = env.reset(seed=1)
@@ -249,7 +247,7 @@ class HalfAnEnvironment(AECEnv):
 class TestParallel:
     """The parallel environment itself."""
 
-    def test_only_the_active_agents_action_is_used(self):
+    def test_only_the_active_action_is_used(self):
         env = deal_or_no_dialog_v0.parallel_env()
         seen, infos = env.reset(options={"scenario": TABLE})
         assert {info["active_agent"] for info in infos.values()} == {"seat_0"}
@@ -263,14 +261,14 @@ class TestParallel:
         assert rewards == {"seat_0": 8.0, "seat_1": 8.0} and all(ended.values()) and not any(cut.values())
         assert env.agents == [] and infos["seat_0"]["outcome"]["deal"] and infos["seat_0"]["active_agent"] is None
 
-    def test_a_missing_action_of_the_active_agent_is_a_clear_error(self):
+    def test_missing_action(self):
         for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
             env.reset()
             for actions in ({}, {"seat_1": [0, 0, 0, 0]}, None, "seat_0", [0, 0, 0, 0]):
                 with pytest.raises(InvalidAction, match="it is seat_0's turn"):
                     env.step(actions)
 
-    def test_calls_out_of_order_say_what_to_do(self):
+    def test_calls_out_of_order(self):
         for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
             with pytest.raises(OrderError, match=r"call reset\(\) first"):
                 env.step({})

@@ -63,7 +63,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_script_brings_all_four_files_from_another_directory_and_then_finds_them_there(server, tmp_path):
+def test_command_downloads_all_files_once(server, tmp_path):
     first = script("--data-dir", "some/data", "--url", server.url, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert first.stdout.count("downloading") == 4 and first.stdout.count("verified") == 4
@@ -86,7 +86,7 @@ def test_only_missing_and_wrong_files_are_downloaded(server, data_dir, tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["changed", "cut short", "empty", "a web page"])
-def test_what_is_not_the_published_file_never_gets_its_name(server, tmp_path, kind):
+def test_wrong_download_never_gets_the_files_name(server, tmp_path, kind):
     body = server.content["train.txt"]
     server.content["train.txt"] = {
         "changed": body[:100] + b"!" + body[101:],
@@ -101,7 +101,7 @@ def test_what_is_not_the_published_file_never_gets_its_name(server, tmp_path, ki
     assert names(tmp_path) == ["selfplay.txt"], "what came before is whole, and no part is left behind"
 
 
-def test_a_wrong_file_stays_until_the_right_one_is_there(server, tmp_path):
+def test_wrong_file_stays_until_the_right_one_is_downloaded(server, tmp_path):
     (tmp_path / "selfplay.txt").write_bytes(b"mine")
     del server.content["selfplay.txt"]
     with pytest.raises(FetchError, match="the server says 404"):
@@ -109,7 +109,7 @@ def test_a_wrong_file_stays_until_the_right_one_is_there(server, tmp_path):
     assert (tmp_path / "selfplay.txt").read_bytes() == b"mine"
 
 
-def test_without_a_network_the_script_says_how_to_place_the_files_by_hand(tmp_path):
+def test_no_network_explains_how_to_place_the_files_by_hand(tmp_path):
     # Nobody listens on port 9 of this machine.
     done = script("--data-dir", "data", "--url", "http://127.0.0.1:9/", cwd=tmp_path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -126,14 +126,7 @@ def test_folder_that_cannot_be_created_is_refused(tmp_path):
     assert "File exists" in done.stderr and "by hand" in done.stderr
 
 
-def test_folder_in_place_of_a_file_is_refused(server, tmp_path):
-    (tmp_path / "selfplay.txt").mkdir()
-    with pytest.raises(FetchError, match="directory"):
-        fetch(tmp_path, server.url, lambda _: None)
-    assert names(tmp_path) == ["selfplay.txt"]
-
-
-@pytest.mark.parametrize("url", ["file:///etc", "ftp://127.0.0.1/", "nonsense", "", "http://[::1", "http://a b/"])
+@pytest.mark.parametrize("url", ["file:///etc", "nonsense", "http://[::1"])
 def test_invalid_address_is_refused(tmp_path, url):
     with pytest.raises(FetchError, match="by hand"):
         fetch(tmp_path, url, lambda _: None)

@@ -122,7 +122,7 @@ def test_training_split_has_every_pool_shape():
     assert trained == whole and len(whole) == 8
 
 
-def test_what_may_be_trained_on_is_told_of_any_scenario():
+def test_scenarios_to_train_on():
     space = lewis_space()
     trained = rows("train")
     whole = np.concatenate([space.counts, space.utilities.reshape(-1, 6)], axis=1)
