@@ -29,13 +29,13 @@ NOTHING = Traits()
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_every_occupant_keeps_to_the_contract(name):
+def test_every_occupant_conforms(name):
     check_partner(seat_occupant(name), games=6, sources=("uniform", "by_hand"), variants=VARIANTS[1:3])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN)
-def test_every_occupant_keeps_to_the_contract_in_games_of_every_kind(name):
+def test_every_occupant_conforms_in_all_variants(name):
     check_partner(seat_occupant(name))
 
 
@@ -45,7 +45,7 @@ def test_another_process_gets_the_same_answers():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_occupant_says_in_a_sentence_what_it_does_and_where_it_comes_from(name):
+def test_every_occupant_has_a_sentence_and_a_source(name):
     text = inspect.getdoc(catalogue()[name])
     assert text is not None
     sentence = text.split("\n")[0]
@@ -115,13 +115,13 @@ class Faulty:
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "none"])
-def test_a_broken_rule_is_found_and_named(fault):
+def test_violations_are_named(fault):
     with pytest.raises(AssertionError, match=FAULTS[fault][1]):
         check_partner(Faulty(fault))
 
 
 @pytest.mark.parametrize("fault", ["remembers", "reads noise"])
-def test_what_is_declared_is_allowed(fault):
+def test_declared_traits_are_allowed(fault):
     partner = Faulty(fault, Traits(deterministic=fault == "remembers", memoryless=fault != "remembers"))
     check_partner(partner)
 
@@ -148,7 +148,7 @@ class CountsInPlace(Counts):
         return decisions._replace(oA=kept)
 
 
-def test_a_partner_with_a_state_of_its_own_is_found_and_a_remote_one_is_exempt():
+def test_stateful_partner_fails_unless_remote():
     with pytest.raises(AssertionError, match="answers differently when asked twice"):
         check_partner(Counts())
     with pytest.raises(AssertionError, match="answers differently when asked twice"):
@@ -181,7 +181,7 @@ def test_positions_change_what_is_hidden_and_nothing_else():
     assert checked > 50
 
 
-def test_what_is_no_partner_is_refused():
+def test_no_partner_is_refused():
     with pytest.raises(AssertionError, match="is no partner"):
         check_partner("heuristic")  # type: ignore[arg-type]
     with pytest.raises(AssertionError, match="is no partner"):
@@ -191,7 +191,7 @@ def test_what_is_no_partner_is_refused():
             check(Counts)
 
 
-def test_what_cannot_be_pickled_is_refused():
+def test_unpicklable_partner_is_refused():
     class Local(Counts):
         """No other process can find this class."""
 
@@ -215,7 +215,7 @@ class Writes:
 
 
 @pytest.mark.parametrize("name", ["counts", "my_utilities", "partner_utilities", "last_partner_act"])
-def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_they_were(name):
+def test_partner_cannot_write_into_the_scenarios(name):
     table = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
     scenarios = pack([table, table.swap_seats()], "lewis")
     partner = Writes(lambda turns: [getattr(turns, name)])
@@ -225,7 +225,7 @@ def test_a_partner_that_writes_into_the_game_fails_and_the_scenarios_stay_as_the
     assert [scenarios.scenario(row) for row in range(2)] == [table, table.swap_seats()]
 
 
-def test_what_a_partner_writes_into_its_history_or_its_own_copies_changes_nothing():
+def test_partner_writes_into_copies_only():
     scenarios = pack([Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))] * 3, "lewis")
     honest, other = Writes(lambda turns: []), seat_occupant("heuristic")
     writer = Writes(

@@ -100,7 +100,7 @@ def assert_the_same_play(source, rules, illegal, reveal, rng, size):
             assert games.messages is None and not any(state.messages)
 
 
-def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
+def test_illegal_act_in_a_batch_names_the_game():
     scenarios = open_source("lewis").draw(np.random.default_rng(0), 8)
     table = GameBatch(scenarios)
     act, oA = np.zeros(8, dtype=np.int8), scenarios.counts.copy()
@@ -122,7 +122,7 @@ def test_an_illegal_act_of_one_game_names_it_and_changes_no_game():
         (np.array([0, -1]), np.zeros((2, 3), dtype=np.int8), "0..4"),
     ],
 )
-def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complaint):
+def test_invalid_decisions_raise(act, oA, complaint):
     scenarios = pack([open_source("lewis").table.scenario(0)] * 2, "lewis")
     for mode in ("raise", "forfeit"):
         table = GameBatch(scenarios, illegal=mode)
@@ -130,7 +130,7 @@ def test_decisions_outside_the_action_space_raise_in_every_mode(act, oA, complai
             table.step(decide(np.zeros(2), np.zeros((2, 3)))._replace(act_type=act, oA=oA))
 
 
-def test_huge_and_negative_claims_are_illegal_not_wrapped_around():
+def test_overflowing_claims_are_illegal():
     scenarios = pack([open_source("lewis").table.scenario(0)], "lewis")
     for claim in (-1, 5, 127, 128, 256, 257, 2**40, -(2**40)):
         table = GameBatch(scenarios)

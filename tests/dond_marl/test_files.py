@@ -38,14 +38,6 @@ def test_reading_allocates_no_more_than_the_file(tmp_path):
         read_bytes(tmp_path / "small", 999)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a file without a size is in Linux' /proc")
-def test_file_without_a_size_is_read_to_its_end_or_refused():
-    status = Path("/proc/self/status")
-    assert status.stat().st_size == 0 and b"nonvoluntary" in read_bytes(status, 2**20)
-    with pytest.raises(OSError, match="10 bytes"):
-        read_bytes(status, 10)
-
-
 @pytest.mark.parametrize("torn", TORN)
 def test_torn_line_is_passed_over_and_swallows_no_row(tmp_path, torn):
     path = tmp_path / "rows.jsonl"

@@ -109,7 +109,7 @@ def test_agree_requires_an_offer():
         played(AGREE)
 
 
-def test_disagree_that_only_rejects_lets_play_go_on_and_withdraws_the_offer():
+def test_rejecting_disagree_withdraws_the_offer():
     #   seat_0: PROPOSE   keep 1 2 0
     #   seat_1: DISAGREE  goes on
     #   seat_0: AGREE     illegal: seat_1's last act is no offer
@@ -140,7 +140,7 @@ def test_end_pays_zero_if_claims_do_not_add_up(said):
     assert result(played(*said)) == (Ending.END, None, (0, 0))
 
 
-def test_the_default_limit_is_ten_acts_of_both_seats_together():
+def test_default_limit_is_ten_acts():
     state = played(*[propose(1, 2, 3)] * 9)
     assert state.turns_remaining == 1 and not state.is_over
     assert result(apply(state, insist(1, 2, 3))) == (Ending.TURN_LIMIT, None, (0, 0))
@@ -189,7 +189,7 @@ def test_forfeit_pays_zero_and_names_the_rule():
         (AGREE, "AGREE needs the partner's last act"),
     ],
 )
-def test_an_illegal_act_names_the_rule_and_changes_nothing(action, complaint):
+def test_illegal_act_names_the_rule(action, complaint):
     state = State(TABLE)
     with pytest.raises(IllegalAct, match=complaint):
         apply(state, action)
@@ -227,7 +227,7 @@ def test_an_unknown_meaning_of_disagree_is_refused(disagree):
         Rules(disagree=disagree)
 
 
-def test_arrays_become_plain_integers_and_states_cannot_be_changed():
+def test_states_are_plain_and_frozen():
     scenario = Scenario(np.array([1, 2, 3], dtype=np.int8), np.array([[4, 3, 0], [1, 0, 3]]))
     assert scenario == TABLE and all(type(n) is int for n in scenario.counts)
     state = played(Action(Act.PROPOSE, np.array([1, 2, 0])), scenario=scenario)
@@ -261,7 +261,7 @@ REJECTS = {1: (1, 6), 2: (6, 35), 3: (31, 180), 4: (156, 905)}
 
 
 @pytest.mark.parametrize("max_turns", [1, 2, 3, 4])
-def test_the_game_about_one_book_has_exactly_as_many_histories_as_counted_by_hand(max_turns):
+def test_number_of_histories_of_one_book(max_turns):
     book = Scenario((1, 0, 0), ((10, 0, 0), (10, 0, 0)))
     assert enumerated(State(book, Rules(max_turns))) == ENDS[max_turns]
     assert enumerated(State(book, Rules(max_turns, "rejects")))[:2] == REJECTS[max_turns]
@@ -307,7 +307,7 @@ def is_legal(state: State, action: Action) -> bool:
     return True
 
 
-def test_the_mask_the_list_and_the_rules_agree_on_every_act_of_the_whole_space():
+def test_mask_list_and_rules_agree():
     rng = np.random.default_rng(1)
     source, cube = open_source("uniform"), list(itertools.product(range(-1, 6), repeat=3))
     every = [Action(act, oA) for act in Act for oA in (cube if act.is_offer else [(0, 0, 0)])]
@@ -330,7 +330,7 @@ def test_the_mask_the_list_and_the_rules_agree_on_every_act_of_the_whole_space()
 
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
 @pytest.mark.parametrize(("source", "max_turns"), [("uniform", 10), ("uniform", 3), ("lewis", 10), ("lewis", 1)])
-def test_a_hundred_thousand_random_games_conserve_items_and_end_in_time(source, max_turns, disagree):
+def test_random_games_conserve_items_and_end(source, max_turns, disagree):
     games_each = 12_500  # 8 variants: 100,000 games
     rng = np.random.default_rng([max_turns, source == "lewis", disagree == "ends"])
     scenarios = open_source(source).draw(rng, games_each)

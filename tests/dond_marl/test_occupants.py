@@ -25,7 +25,7 @@ from tests.third_party import install as install_in
         ({"kind": "heuristic"}, Heuristic()),
     ],
 )
-def test_a_name_a_call_and_a_mapping_name_the_same_occupants(spec, partner):
+def test_name_call_and_mapping_are_one_spec(spec, partner):
     assert seat_occupant(spec) == partner
 
 
@@ -63,7 +63,7 @@ def test_a_partner_is_returned_as_it_is():
         ("llm(extra={**x})", "is written name or name"),
     ],
 )
-def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, told):
+def test_invalid_spec(spec, told):
     with pytest.raises(OccupantNameError, match=told):
         seat_occupant(spec)
 
@@ -86,7 +86,7 @@ def test_a_wrong_spec_is_refused_with_what_was_given_and_what_is_allowed(spec, t
         ),
     ],
 )
-def test_there_is_one_way_to_write_a_spec_and_it_reads_back(spec, written):
+def test_canonical_spec_reads_back(spec, written):
     assert spec_name(spec) == written
     assert parse_spec(written) == parse_spec(spec)
     assert spec_name(written) == written
@@ -121,7 +121,7 @@ MORE = {"kind_one": Heuristic, "alpha": generous}
 """
 
 
-def test_an_installed_package_adds_one_occupant_under_its_own_name(installed):
+def test_installed_package_adds_an_occupant(installed):
     installed("generous = my_partners:generous", SOURCE)
     assert seat_occupant("generous") == Heuristic(accept_ratio=0.3)
     assert seat_occupant("generous(share=0.1)") == Heuristic(accept_ratio=0.1)
@@ -141,7 +141,7 @@ def test_a_name_that_is_taken_is_refused(installed):
         seat_occupant("heuristic")
 
 
-def test_an_entry_that_does_not_load_takes_no_other_name_with_it(installed):
+def test_broken_entry_point_hides_no_other_name(installed):
     installed("lost = no_such_module:Lost\nodd = my_partners:Odd", "class Odd:\n    pass\n")
     assert isinstance(seat_occupant("heuristic"), Heuristic)
     with pytest.raises(OccupantNameError, match="'lost' cannot be used: no_such_module:Lost does not load"):
@@ -174,7 +174,7 @@ _NAMES = _TEXTS | st.from_regex(r"[a-z_]{1,8}", fullmatch=True) | st.just("of='f
 
 
 @given(st.builds(lambda kind, rest: {**rest, "kind": kind}, _NAMES, st.dictionaries(_NAMES, _VALUES, max_size=3)))
-def test_text_of_a_mapping_is_parsed_as_that_mapping_or_refused(spec):
+def test_text_and_mapping_parse_alike(spec):
     try:
         text = spec_name(spec)
     except OccupantNameError:

@@ -9,14 +9,14 @@ import numpy as np
 from dond_marl.randomness import generator
 
 
-def test_the_same_triple_gives_the_same_numbers_whatever_was_drawn_before():
+def test_numbers_do_not_depend_on_earlier_draws():
     first = generator(7, "turn noise", 3, 1).random(5)
     generator(7, "turn noise", 3, 0).random(1000)
     np.random.default_rng(0).random(3)
     assert (generator(7, "turn noise", 3, 1).random(5) == first).all()
 
 
-def test_different_seeds_streams_and_indices_give_different_numbers():
+def test_streams_differ_by_seed_stream_and_index():
     triples = [
         (seed, stream, index)
         for seed in (0, 1, 2**32, 2**63 - 1)

@@ -58,7 +58,7 @@ def match(counts, utilities, turns) -> np.ndarray:
     return np.array([keys.index(tuple(row)) for row in shown])
 
 
-def test_every_game_is_played_to_its_end_in_the_order_of_its_scenario():
+def test_games_keep_the_order_of_scenarios():
     games = rollout((seat_occupant("random"), seat_occupant("heuristic")), SCENARIOS, seed=1)
     assert games.size == SCENARIOS.size and (games.ending > 0).all()
     assert (games.scenarios.counts == SCENARIOS.counts).all()
@@ -66,7 +66,7 @@ def test_every_game_is_played_to_its_end_in_the_order_of_its_scenario():
     assert (games.oA[claimed] <= np.repeat(SCENARIOS.counts[:, None], 10, axis=1)[claimed]).all()
 
 
-def test_the_same_seed_and_index_give_the_same_games_and_others_do_not():
+def test_blocks_by_seed_and_index():
     random = seat_occupant("random"), seat_occupant("random")
     first = rollout(random, SCENARIOS, seed=1, index=(0, 5))
     again = rollout(random, SCENARIOS, seed=1, index=(0, 5))
@@ -89,7 +89,7 @@ def test_rollout_of_blocks_equals_single_rollouts():
             assert (games.scenarios.utilities == block.scenarios.utilities).all()
 
 
-def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():
+def test_noise_does_not_depend_on_ended_games():
     quiet, lasting = Recorder(deterministic=False), Recorder(deterministic=False)
     rollout((quiet, seat_occupant("random")), SCENARIOS, seed=3)  # random partners end many games early
     rollout((lasting, Recorder(deterministic=True)), SCENARIOS, seed=3)
@@ -104,7 +104,7 @@ def test_a_games_noise_does_not_depend_on_which_other_games_have_ended():
             assert (turns.game_noise == noise.game_noise(0)[games]).all()
 
 
-def test_turn_noise_is_fresh_game_noise_stays_and_both_are_private_to_the_seat():
+def test_noise_by_turn_game_and_seat():
     first, second = Recorder(deterministic=False), Recorder(deterministic=False)
     rollout((first, second), SCENARIOS, seed=3)
     assert len(first.seen) == len(second.seen) == 5
@@ -119,7 +119,7 @@ def test_turn_noise_is_fresh_game_noise_stays_and_both_are_private_to_the_seat()
     assert stacked.min() >= 0 and stacked.max() < 1
 
 
-def test_a_partner_that_declares_itself_deterministic_is_given_no_noise():
+def test_deterministic_partner_gets_no_noise():
     seat = Recorder(deterministic=True)
     rollout((seat, seat), SCENARIOS, seed=3)
     assert all(np.isnan(turns.noise).all() and np.isnan(turns.game_noise).all() for turns in seat.seen)
@@ -202,7 +202,7 @@ def stop(_number, _frame):
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_of_its_own_is_the_occupants_fault():
+def test_interrupt_raised_by_an_occupant_is_its_failure():
     before = signal.signal(signal.SIGINT, stop)
     try:
         with pytest.raises(OccupantError):
@@ -229,7 +229,7 @@ class Bare:
 
 
 @pytest.mark.parametrize("occupant", [Exits(deterministic=True), Stops(deterministic=True), Bare()])
-def test_an_occupant_that_exits_or_declares_nothing_is_at_fault_too(occupant):
+def test_exiting_occupant_is_at_fault(occupant):
     with pytest.raises(OccupantError, match="seat_1"):
         rollout((seat_occupant("tough"), occupant), SCENARIOS, seed=0)
 

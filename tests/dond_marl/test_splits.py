@@ -9,7 +9,7 @@ from dond_marl.game import Act, Scenario, State, apply, legal_actions
 from dond_marl.splits import action_at, action_count, action_index, grid, legal_action_mask
 
 
-def test_the_grid_counts_up_with_the_last_type_fastest_and_cannot_be_written():
+def test_grid_order():
     assert grid(4).shape == (125, 3)
     assert grid(4)[:6].tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 3], [0, 0, 4], [0, 1, 0]]
     with pytest.raises(ValueError, match="read-only"):
@@ -17,7 +17,7 @@ def test_the_grid_counts_up_with_the_last_type_fastest_and_cannot_be_written():
 
 
 @pytest.mark.parametrize("max_count", [1, 3, 4, 10])
-def test_numbering_acts_and_reading_the_numbers_are_inverse(max_count):
+def test_action_numbers_round_trip(max_count):
     numbers = np.arange(action_count(max_count))
     act, oA = action_at(numbers, max_count)
     assert (action_index(act, oA, max_count) == numbers).all()
@@ -25,13 +25,13 @@ def test_numbering_acts_and_reading_the_numbers_are_inverse(max_count):
     assert np.bincount(act, minlength=5).tolist() == [size, size, 1, 1, 1]
 
 
-def test_the_offer_of_an_act_that_makes_none_does_not_change_its_number():
+def test_oA_of_other_acts_is_ignored_in_numbers():
     anything = np.array([[4, 2, 1], [0, 0, 0]], dtype=np.int8)
     for act in (Act.AGREE, Act.DISAGREE, Act.END):
         assert len(set(action_index(np.full(2, act, dtype=np.int8), anything, 4).tolist())) == 1
 
 
-def test_the_mask_holds_exactly_the_legal_actions_of_the_rules():
+def test_vector_mask_is_the_legal_acts():
     scenario = Scenario((1, 0, 3), ((2, 1, 1), (1, 0, 3)))
     state = State(scenario)
     for _ in range(2):

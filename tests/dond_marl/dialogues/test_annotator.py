@@ -120,14 +120,14 @@ def test_a_bare_yes_or_no_answers_an_act_and_not_any_question():
         assert act(text, TalkState(theirs=(0, 2, 0), answers=Act.PROPOSE)) is answer
 
 
-def test_an_offer_of_the_same_split_again_is_insisting_and_so_is_the_word():
+def test_repeated_offer_is_insist():
     said = TalkState(mine=(1, 0, 0), theirs=(1, 2, 0), answers=Act.PROPOSE)
     assert act("i need the book", said) is Act.INSIST
     assert act("i need a hat", said) is Act.PROPOSE
     assert act("i insist on a hat", said) is Act.INSIST
 
 
-def test_a_yes_that_names_the_split_on_the_table_is_agreement_and_another_split_is_an_offer():
+def test_yes_with_the_offered_split_is_agree_with_another_an_offer():
     said = TalkState(mine=(1, 2, 0), theirs=(0, 1, 3), answers=Act.PROPOSE)  # they leave us the book and a hat
     assert act("ok , i take the book and one hat", said) is Act.AGREE
     assert act("deal , you get the balls", said) is Act.AGREE
@@ -161,13 +161,13 @@ def test_list_without_a_person_within_the_partners_claim_is_theirs():
         "i take two hats and you take one hat",
     ],
 )
-def test_what_may_be_an_offer_and_comes_to_no_one_split_is_marked_and_not_guessed(text):
+def test_ambiguous_offers_are_unread(text):
     reading = read_utterance(text, POOL)
     assert reading.action is None and reading.unclear and reading.why
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
-def test_any_text_gives_an_act_within_the_pool_or_a_mark(text):
+def test_any_text_is_a_legal_act_or_unread(text):
     for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
         reading = read_utterance(text, POOL, said)
         if reading.action is None:
@@ -240,7 +240,7 @@ def test_game_in_plain_english_is_read_back(data):
 # --- The published dialogues ----------------------------------------------------------------------------------------
 
 
-def test_the_turns_of_a_published_dialogue_alternate_and_end_in_the_selection(data_dir):
+def test_published_turns_alternate(data_dir):
     for row in load_dialogues("val", data_dir):
         talk = utterances(row)
         assert all(a.speaker != b.speaker for a, b in pairwise(talk))

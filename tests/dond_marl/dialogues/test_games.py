@@ -70,7 +70,7 @@ def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, said):
         (talk(OFFER, CLICK, tag="<disconnect>"), "utterance 2 was not read: a side was disconnected"),
     ],
 )
-def test_any_other_talk_is_marked_with_the_reason(negotiation, why):
+def test_inexact_dialogues_have_a_reason(negotiation, why):
     game = game_of(negotiation)
     assert isinstance(game, InexactGame) and why in game.inexact
     assert len(game.actions) == len(negotiation.talk)
@@ -85,7 +85,7 @@ def rest_of(negotiation):
     ("split", "both_sides", "exact"),
     [("val", 562, 237), ("test", 545, 236), pytest.param("train", 5211, 2238, marks=pytest.mark.slow)],
 )
-def test_every_published_talk_is_one_game_and_every_exact_one_replays(data_dir, split, both_sides, exact):
+def test_published_dialogues_are_games_and_exact_ones_replay(data_dir, split, both_sides, exact):
     found, rows = list(games(split, data_dir)), load_dialogues(split, data_dir)
     assert len(found) == both_sides
     count: Counter[type] = Counter(map(type, found))

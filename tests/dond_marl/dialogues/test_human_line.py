@@ -87,7 +87,7 @@ def test_selections_that_do_not_add_up_are_no_deal():
 # --- The stored figures ---------------------------------------------------------------------------------------------
 
 
-def test_the_package_knows_the_human_line_without_the_data():
+def test_human_line_ships_with_the_package():
     """Every figure has a meaning, an interval around its mean and the number of negotiations behind it."""
     line = stored_human_line()
     assert list(line.figures) == list(MEANINGS)
@@ -99,7 +99,7 @@ def test_the_package_knows_the_human_line_without_the_data():
     assert len(as_lines(line)) == 1 + len(MEANINGS)
 
 
-def test_the_stored_file_holds_numbers_and_its_source_only(tmp_path):
+def test_stored_human_line_holds_numbers_and_source(tmp_path):
     value = json.loads(STORED.read_text(encoding="utf-8"))
     assert set(value) == {"source", "files", "perspectives", "confidence", "figures"}
     assert all(math.isfinite(n) for figure in value["figures"].values() for n in figure.values())
@@ -118,7 +118,7 @@ def test_the_stored_figures_are_those_of_the_files(data_dir):
         assert found["figures"][name] == pytest.approx(figure, abs=2e-4)
 
 
-def test_the_human_line_is_what_is_known_of_the_published_data(data_dir):
+def test_human_line_by_hand(data_dir):
     """Figures recomputed before from the same 12,234 rows in the published ``data.txt``, to the digits given there."""
     known = {
         "deals": (0.779, 3),
@@ -162,14 +162,14 @@ def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return in_process("data", "humans", *arguments, cwd=cwd)
 
 
-def test_the_script_shows_the_stored_figures_without_the_data(tmp_path):
+def test_command_shows_the_stored_figures(tmp_path):
     done = humans("--json", "line.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "deals" in done.stdout and "77.91 %" in done.stdout
     assert json.loads((tmp_path / "line.json").read_text())["human_line"] == to_json(stored_human_line())
 
 
-def test_the_script_says_what_to_do_without_a_traceback(tmp_path):
+def test_command_without_data_has_no_traceback(tmp_path):
     done = humans("--data-dir", tmp_path / "nowhere", cwd=tmp_path)
     assert done.returncode == 1 and "dond data fetch" in done.stderr and "Traceback" not in done.stderr
     done = humans("--json", tmp_path / "no" / "folder.json", cwd=tmp_path)

@@ -63,7 +63,7 @@ def test_no_refusals_where_disagree_ends_the_game():
     assert [name for name, *_ in told(found)] == ["PROPOSE", "AGREE"]
 
 
-def test_what_was_not_read_leaves_no_position_where_it_matters():
+def test_unread_utterances_leave_no_position():
     # seat_1 greets: seat_0 has seen no act of it. Its own next offer is a position of nobody's doubt.
     assert [
         row[3] for row in told(positions_of([talk(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS))
@@ -77,7 +77,7 @@ def test_what_was_not_read_leaves_no_position_where_it_matters():
     assert told(unclear)[-1][:2] == ("END", "INSIST")
 
 
-def test_turns_beyond_the_limit_and_talks_that_were_cut_off():
+def test_turn_limit_and_cut_dialogues():
     long = talk(*[MINE, YOURS] * 3, CLICK)
     assert [row[3] for row in told(positions_of([long], Rules(4, "rejects")))] == [4, 3, 2, 1]
     cut = positions_of([talk(MINE, YOURS, CLICK, tag="<disconnect>")], REJECTS)
@@ -99,7 +99,7 @@ def val(data_dir):
     return human_positions("val", REJECTS, data_dir)
 
 
-def test_what_is_trained_on_has_no_position_with_a_view_that_is_held_out(data_dir):
+def test_training_positions_hold_no_held_out_view(data_dir):
     kept, whole = (human_positions("val", REJECTS, data_dir, trainable_only=each) for each in (True, False))
     seen = Scenarios(kept.counts, np.stack([kept.my_utilities] * 2, axis=1))
     every = Scenarios(whole.counts, np.stack([whole.my_utilities] * 2, axis=1))
@@ -107,7 +107,7 @@ def test_what_is_trained_on_has_no_position_with_a_view_that_is_held_out(data_di
     assert 0 < kept.size < whole.size
 
 
-def test_the_positions_of_exact_games_are_the_turns_of_those_games(data_dir):
+def test_positions_of_exact_games_are_their_turns(data_dir):
     layout, rows = BaseLayout(4, 10), {}
     positions = human_positions("val", REJECTS, data_dir)
     for places, turns in positions.turns():

@@ -32,7 +32,7 @@ def frames(*acts, **settings):
     return shown
 
 
-def test_every_act_shows_in_a_picture_of_its_own_and_the_same_game_in_the_same_pictures():
+def test_pictures_differ_by_act_and_are_reproducible():
     story = [(Act.PROPOSE, [1, 0, 2]), (Act.INSIST, [1, 2, 0]), (Act.AGREE, [0, 0, 0])]
     shown, again = frames(*story), frames(*story)
     for picture, other in zip(shown, again, strict=True):

@@ -81,7 +81,7 @@ def test_the_parallel_environment_passes_pettingzoos_api_and_seed_tests():
 
 
 @pytest.mark.parametrize(("actions", "seen"), VIEWS)
-def test_every_view_of_the_parallel_environment_passes_too(actions, seen):
+def test_parallel_views_pass_pettingzoos_tests(actions, seen):
     parallel_api_test(view(deal_or_no_dialog_v0.parallel_env(), actions, seen), num_cycles=1000)
     parallel_seed_test(lambda: view(deal_or_no_dialog_v0.parallel_env(), actions, seen), num_cycles=200)
 
@@ -103,7 +103,7 @@ def test_the_single_seat_environment_passes_gymnasiums_checker(seat):
 
 @wrapped
 @pytest.mark.parametrize(("actions", "seen"), VIEWS)
-def test_every_view_of_the_single_seat_environment_passes_too(actions, seen):
+def test_single_seat_views_pass_gymnasiums_checker(actions, seen):
     env = view(gymnasium.make("DealOrNoDialog-v0").unwrapped, actions, seen)
     check_env(env, skip_render_check=True)
     assert gymnasium.make(env.spec).observation_space == env.observation_space
@@ -138,7 +138,7 @@ def test_gymnasium_makes_vectors_of_it(mode):
     assert len(endings) >= 2
 
 
-def test_importing_the_package_loads_few_modules_and_none_that_is_heavy():
+def test_import_loads_no_heavy_module():
     heavy = "torch transformers groq ray supersuit scipy pandas"
     code = f"""
 import sys

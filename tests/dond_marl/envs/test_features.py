@@ -59,7 +59,7 @@ def test_every_feature_lies_in_zero_to_one(max_count):
 
 @pytest.mark.parametrize("reveal", [False, True])
 @pytest.mark.parametrize("max_turns", [1, 7, 10, 100])
-def test_one_observation_is_encoded_to_the_bits_of_a_batch_of_one(reveal, max_turns):
+def test_observation_encoder_equals_encode(reveal, max_turns):
     env = NegotiationEnv(max_turns=max_turns, disagree="rejects", max_count=7, reveal_partner_utilities=reveal)
     layout = BaseLayout(7, max_turns, reveal)
     encode_one = ObservationEncoder(layout)
@@ -164,7 +164,7 @@ def test_observations_hold_no_history():
         ObservationEncoder(BaseLayout(4, 10, history=True))
 
 
-def test_a_game_by_itself_and_one_of_many_have_the_same_history():
+def test_one_game_and_a_batch_have_the_same_history():
     """So a network that remembers answers alike in a match, in an environment's seat and on the web page."""
     rng = np.random.default_rng(7)
     scenario, rules = Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0))), Rules(9, "rejects")

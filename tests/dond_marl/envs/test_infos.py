@@ -37,7 +37,7 @@ def check(infos: list[dict[str, Any]], expected: dict[str, tuple[int, ...]]) -> 
 
 
 @pytest.mark.parametrize(("actions", "seen"), FORMS)
-def test_infos_of_the_parallel_view_are_arrays_of_fixed_keys_and_shapes_over_whole_games(actions, seen):
+def test_parallel_infos_as_arrays(actions, seen):
     env, kept, endings = view(deal_or_no_dialog_v0.parallel_env(), actions, seen, "arrays"), [], set()
     for agent in env.possible_agents:
         env.action_space(agent).seed(1)
@@ -54,7 +54,7 @@ def test_infos_of_the_parallel_view_are_arrays_of_fixed_keys_and_shapes_over_who
 
 
 @pytest.mark.parametrize(("actions", "seen"), FORMS)
-def test_infos_of_the_aec_view_are_arrays_too_with_hints_among_them(actions, seen):
+def test_aec_infos_as_arrays(actions, seen):
     plain = deal_or_no_dialog_v0.env(illegal="forfeit")
     for env, more in ((view(plain, actions, seen, "arrays"), {}),
                       (view(HintInjectorEnv(plain), actions, seen, "arrays"), {"hint_features": (10,)})):  # fmt: skip
@@ -70,7 +70,7 @@ def test_infos_of_the_aec_view_are_arrays_too_with_hints_among_them(actions, see
 
 
 @pytest.mark.parametrize(("actions", "seen"), FORMS)
-def test_infos_of_the_single_seat_view_are_arrays_too_and_count_skipped_games_in_every_step(actions, seen):
+def test_single_seat_infos_as_arrays(actions, seen):
     env, kept = view(gymnasium.make("DealOrNoDialog-v0"), actions, seen, "arrays"), []
     for seed in range(20):
         _, info = env.reset(seed=seed)
@@ -103,7 +103,7 @@ def test_infos_as_arrays_say_what_the_plain_ones_say():
         assert env.reset(options={"scenario": TABLE})[1]["seat_0"]["oA_max"].tolist() == [1, 2, 2]
 
 
-def test_masked_observations_bear_the_name_that_rllibs_module_for_masks_reads():
+def test_masked_observations_as_rllib_reads_them():
     for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env):
         env = view(make(), "discrete", "masked", key="observations")
         env.reset(seed=1)
@@ -115,7 +115,7 @@ def test_masked_observations_bear_the_name_that_rllibs_module_for_masks_reads():
     assert env.action_masks().sum() == seen["action_mask"].sum() > Act.END
 
 
-def test_a_form_that_no_view_has_is_refused_with_those_that_it_has():
+def test_unknown_view_form():
     env = deal_or_no_dialog_v0.env()
     with pytest.raises(ValueError, match=r"infos dict or arrays; got infos='array'"):
         view(env, infos="array")

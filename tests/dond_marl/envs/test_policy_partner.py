@@ -40,14 +40,14 @@ def test_a_policy_is_a_function():
         PolicyPartner(3)
 
 
-def test_it_keeps_to_what_every_partner_must_keep_to():
+def test_policy_partner_conforms():
     short = [(Rules(1), False), (Rules(10), False), (Rules(5, "rejects"), False)]
     check_partner(PolicyPartner(greedy), max_count=4, variants=short)
     check_partner(PolicyPartner(first_legal, "discrete"), max_count=4, variants=short)
 
 
 @pytest.mark.parametrize("form", ["flat", "discrete"])
-def test_a_policy_is_shown_in_its_seat_what_it_was_shown_in_the_view(form):
+def test_policy_partner_observes_the_same_as_the_view(form):
     """The same games, once in the view and once as a partner: the same rows, bit by bit, and the same scores."""
     shown: dict[str, list] = {"view": [], "seat": []}
     say = greedy if form == "flat" else first_legal
@@ -76,7 +76,7 @@ def test_a_policy_is_shown_in_its_seat_what_it_was_shown_in_the_view(form):
     assert shown["view"] == shown["seat"] and len(shown["view"]) > 60
 
 
-def test_the_masks_are_those_of_the_views():
+def test_masks_equal_the_views():
     env = {form: view(gymnasium.make("DealOrNoDialog-v0", seat=0), form) for form in ("flat", "discrete")}
     turns = GameBatch(pack([TABLE], "uniform"), Rules()).turns()
     for form, each in env.items():
@@ -84,7 +84,7 @@ def test_the_masks_are_those_of_the_views():
         assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
 
 
-def test_an_illegal_answer_is_replaced_by_end_and_counted():
+def test_illegal_answer_becomes_end():
     turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
     answers = np.array([[Act.AGREE, 0, 0, 0], [Act.PROPOSE, 2, 0, 0], [Act.INSIST, 1, 2, 0]])
     said = PolicyPartner(lambda _seen, _masks: answers).act(turns)
@@ -111,7 +111,7 @@ def test_policy_answer_outside_the_action_space_is_refused(answer):
         )
 
 
-def test_games_that_it_did_not_learn_say_so():
+def test_games_outside_the_layout_are_refused():
     partner = PolicyPartner(greedy)
     for scenario, rules in ((Scenario((5, 0, 0), ((2, 0, 0), (2, 0, 0))), Rules()), (TABLE, Rules(11))):
         with pytest.raises(ValueError, match="up to 4 items of a type and 10 turns; these have"):
@@ -125,7 +125,7 @@ def first_legal_of_five(seen, masks):
     return masks.argmax(axis=1)
 
 
-def test_the_short_way_to_a_comparable_figure(capsys):
+def test_heldout_score(capsys):
     result = heldout_score("pushover")
     assert result.points.n == 2 * 1977 and 1 < result.points.mean < 4 and result.deals > 0.9
     with before_and_after(PolicyPartner(greedy)):

@@ -94,7 +94,7 @@ def test_every_game_is_that_of_the_single_view(partner, actions, observations, m
 
 
 @pytest.mark.parametrize("mode", ["same_step", "next_step"])
-def test_gymnasiums_wrappers_and_spaces_take_it_in_both_ways_of_beginning_anew(mode):
+def test_gymnasium_wrappers_take_both_autoreset_modes(mode):
     env = gymnasium.make_vec(
         "DealOrNoDialog-v0", 16, partner="boulware", autoreset=mode, observations="box", actions="discrete"
     )
@@ -120,7 +120,7 @@ def test_gymnasiums_wrappers_and_spaces_take_it_in_both_ways_of_beginning_anew(m
 
 
 @pytest.mark.parametrize(("wrapper", "observations"), [(NormalizeObservation, "box"), (FlattenObservation, "dict")])
-def test_gymnasiums_wrappers_of_observations_take_games_that_restart_in_the_next_step(wrapper, observations):
+def test_observation_wrappers_take_next_step_autoreset(wrapper, observations):
     env = wrapper(DealVectorEnv(4, autoreset="next_step", actions="discrete", observations=observations))
     env.reset(seed=1)
     seen, *_ = env.step(np.full(4, 252))  # END
@@ -138,7 +138,7 @@ def test_rendering_vector_is_gymnasiums_own():
 
 
 @pytest.mark.parametrize("partner", ["random", "heuristic", "expert"])
-def test_one_seed_gives_the_same_games_and_another_others(partner):
+def test_vector_seeds(partner):
     def played(seed):
         env, rng = (
             DealVectorEnv(32, partner, actions="discrete", observations="box", scenarios="lewis"),
@@ -155,7 +155,7 @@ def test_one_seed_gives_the_same_games_and_another_others(partner):
     assert all(map(np.array_equal, first, again)) and not all(map(np.array_equal, first, other))
 
 
-def test_the_seat_is_drawn_or_fixed_and_games_that_end_at_once_are_replaced():
+def test_vector_seats_and_skipped_games():
     _, infos = DealVectorEnv(400, "random", scenarios="lewis").reset(seed=0)
     assert 110 < infos["seat"].sum() < 190  # a game that chance ends at once is replaced, and its seat drawn again
     assert infos["skipped_games"].max() >= 2

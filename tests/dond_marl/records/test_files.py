@@ -28,7 +28,7 @@ def exact() -> GameRecord:
     return record_of(state, ("tough", "heuristic"))
 
 
-def test_an_inexact_game_is_one_line_that_a_person_can_read():
+def test_inexact_game_is_one_line():
     assert to_line(TALK) == LINE and game_from_line(LINE) == TALK
 
 
@@ -100,7 +100,7 @@ def test_a_damaged_line_is_refused_with_the_reason(change, words):
         game_from_line(json.dumps({**json.loads(LINE), **change}))
 
 
-def test_the_line_of_a_file_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_line_is_named(tmp_path):
     path = tmp_path / "games.jsonl"
     path.write_text(f"{to_line(exact())}\n[1]\n")
     with pytest.raises(RecordError, match=r"games.jsonl:2: a record is an object"):

@@ -52,7 +52,7 @@ def test_a_record_is_one_line_that_a_person_can_read():
     )
 
 
-def test_what_a_person_typed_is_kept_beside_the_act_and_changes_nothing_else():
+def test_typed_words_are_recorded():
     plain = record_of(deal(), ("human", "heuristic"))
     record = add_typed_words(plain, 0, ["gimme \u202e it all", None])
     line = to_line(record)
@@ -192,7 +192,7 @@ def changed(**paths: object) -> dict[str, object]:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_malformed_record_is_refused_with_the_place_and_the_reason(given, complaint):
+def test_malformed_record_names_the_field(given, complaint):
     with pytest.raises(RecordError, match=complaint):
         from_json(given)
 

@@ -20,7 +20,7 @@ def rows(scenarios: Scenarios) -> list[bytes]:
     return [row.tobytes() for row in table.astype(np.int8)]
 
 
-def test_the_legal_space_of_the_paper_holds_5295_ordered_scenarios():
+def test_size_of_the_legal_space():
     space = lewis_space()
     assert space.size == len(set(rows(space))) == 5295
     assert rows(space) == sorted(rows(space)), "the enumeration is in lexicographic order"
@@ -40,14 +40,14 @@ def test_legal_space_by_brute_force_over_one_pool():
     assert (space.pool_values == 10).all()
 
 
-def test_the_test_set_of_the_paper_is_the_published_test_file_and_its_swaps(data_dir):
+def test_paper_test_set_is_the_published_file_with_swaps(data_dir):
     published = Scenarios(*load_dialogue_scenarios("test", data_dir))
     both = set(rows(published)) | set(rows(published.swap_seats()))
     heldout = open_source("lewis", split="paper_test").table
     assert set(rows(heldout)) == both and heldout.size == len(both) == 392
 
 
-def test_no_scenario_of_the_paper_s_test_set_is_among_the_published_self_play_games(data_dir):
+def test_paper_test_set_is_not_in_self_play(data_dir):
     games = Scenarios(*load_self_play(data_dir))
     assert games.size == 4086
     heldout = set(rows(open_source("lewis", split="paper_test").table))
@@ -59,7 +59,7 @@ def test_training_is_the_default_split():
     assert open_source("lewis").split == "train" and open_source("lewis").table.size == 3084
 
 
-def test_the_published_files_open_by_name_and_by_use_dataset_and_dataset(data_dir):
+def test_published_files_by_name_and_by_use_dataset(data_dir):
     by_name = open_source("self_play", data_dir=data_dir)
     by_keys = open_source(use_dataset=True, dataset="self_play", data_dir=data_dir)
     assert rows(by_name.table) == rows(by_keys.table) and by_name.digest() == by_keys.digest()
@@ -70,14 +70,14 @@ def test_the_published_files_open_by_name_and_by_use_dataset_and_dataset(data_di
 
 
 @pytest.mark.parametrize("split", ["train", "test", "paper_test", "all"])
-def test_what_a_seat_knows_of_the_source_does_not_tell_the_split(split):
+def test_prior_does_not_name_the_split(split):
     assert open_source("lewis", split=split).prior == "lewis"
 
 
 # --- Blocks ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_is_dealt_in_passes_in_which_every_scenario_comes_up_once():
+def test_each_pass_holds_every_scenario_once():
     source = open_source("lewis", split="paper_test")
     for number in range(3):
         dealt = source.block(seed=7, start=392 * number, n=392)
@@ -112,7 +112,7 @@ def test_an_empty_block_is_empty():
 
 
 @pytest.mark.parametrize("max_count", [1, 4, 10])
-def test_uniform_scenarios_cover_their_ranges_and_each_seat_values_something(max_count):
+def test_ranges_of_uniform_scenarios(max_count):
     drawn = open_source("uniform", max_count=max_count).draw(np.random.default_rng(3), 20_000)
     assert set(np.unique(drawn.counts)) == set(range(1, max_count + 1))
     assert set(np.unique(drawn.utilities)) == set(range(MAX_VALUE + 1))
@@ -146,7 +146,7 @@ def test_one_scenario_is_drawn_like_many():
 
 @settings(max_examples=40)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(0, 2**32))
-def test_a_normalized_uniform_source_is_worth_exactly_the_budget_to_both(budget, max_count, seed):
+def test_normalized_uniform_pools_are_worth_the_budget(budget, max_count, seed):
     drawn = open_source("uniform", normalize=True, points_budget=budget, max_count=max_count).draw(
         np.random.default_rng(seed), 64
     )
@@ -154,7 +154,7 @@ def test_a_normalized_uniform_source_is_worth_exactly_the_budget_to_both(budget,
     assert drawn.counts.min() >= 1 and drawn.counts.max() <= max_count
 
 
-def test_a_normalized_uniform_source_draws_every_scenario_equally_often():
+def test_normalized_uniform_draws_are_uniform():
     # max_count 1 and budget 2: one pool, six ways for each seat to value it 2 in all, so 36 scenarios.
     assert len(value_vectors((1, 1, 1), 2)) == 6
     drawn = open_source("uniform", normalize=True, points_budget=2, max_count=1).draw(np.random.default_rng(6), 36_000)
@@ -177,7 +177,7 @@ def test_normalizing_the_legal_space_to_ten_changes_nothing(data_dir):
         {"scenarios": "uniform", "points_budget": -3},
     ],
 )
-def test_a_budget_that_leaves_no_scenario_is_refused(settings_):
+def test_budget_without_scenarios(settings_):
     with pytest.raises(ScenarioError, match=f"no scenario .* points_budget={settings_['points_budget']}"):
         open_source(**settings_, normalize=True)
 
@@ -202,7 +202,7 @@ def test_a_budget_that_leaves_no_scenario_is_refused(settings_):
         ({"normalize": True, "points_budget": "10"}, "points_budget must be"),
     ],
 )
-def test_settings_that_name_no_source_are_refused_with_the_choices(settings_, complaint):
+def test_invalid_source_settings(settings_, complaint):
     with pytest.raises(ScenarioError, match=complaint):
         open_source(**settings_)
 

@@ -58,7 +58,7 @@ def alike(scenario: Scenario) -> set[Scenario]:
 # --- The views ------------------------------------------------------------------------------------------------------
 
 
-def test_the_legal_space_holds_80_views_up_to_renaming_numbered_in_order():
+def test_canonical_views_of_the_legal_space():
     space = lewis_space()
     numbered = {}
     for scenario, numbers in zip(one_by_one(space), view_numbers(space).tolist(), strict=True):
@@ -68,14 +68,14 @@ def test_the_legal_space_holds_80_views_up_to_renaming_numbered_in_order():
     assert sorted(numbered.values()) == list(range(80))
 
 
-def test_a_view_that_no_legal_scenario_holds_has_no_number():
+def test_view_outside_the_legal_space_has_no_number():
     # 1 book, 2 hats, 3 balls: (1, 3, 1) is worth 10, (1, 3, 2) is worth 13.
     scenarios = pack([Scenario((1, 2, 3), ((1, 3, 1), (1, 3, 2))), Scenario((1, 1, 1), ((4, 3, 3), (10, 0, 0)))])
     (legal, beyond), pool_of_three = view_numbers(scenarios).tolist()
     assert legal >= 0 and beyond == -1 and pool_of_three == [-1, -1]
 
 
-def test_the_held_out_views_are_those_that_the_published_seed_draws():
+def test_held_out_views_follow_from_the_seed():
     drawn = generator(HELD_OUT_SEED, "held-out views").permutation(80)[:16]
     assert tuple(sorted(drawn.tolist())) == HELD_OUT_VIEWS
 
@@ -92,7 +92,7 @@ def test_no_held_out_view_occurs_in_train_in_either_seat():
     assert np.isin(view_numbers(open_source("lewis", split="test").table), HELD_OUT_VIEWS).any(axis=1).all()
 
 
-def test_the_392_scenarios_of_the_paper_occur_in_no_training_and_hold_out_pairings_only():
+def test_paper_test_set_holds_out_pairings_only():
     paper = open_source("lewis", split="paper_test").table
     assert paper.size == 392 and not rows("paper_test") & rows("train")
     theirs = set(one_by_one(paper))
@@ -103,13 +103,13 @@ def test_the_392_scenarios_of_the_paper_occur_in_no_training_and_hold_out_pairin
     assert len(seen) == 2 * 253 and seen < others, "every view of theirs occurs elsewhere too, in the same seat"
 
 
-def test_no_scenario_of_test_is_a_renaming_or_a_swap_of_one_of_train():
+def test_splits_are_disjoint_up_to_symmetry():
     train, test = (orbits(open_source("lewis", split=split).table) for split in ("train", "test"))
     assert not set(train.tolist()) & set(test.tolist())
     assert len(set(train.tolist())) == 302 and len(set(test.tolist())) == 173
 
 
-def test_the_splits_have_the_sizes_that_the_documents_state():
+def test_sizes_of_the_splits():
     sizes = {split: len(rows(split)) for split in ("train", "test", "paper_test", "all")}
     assert sizes == {"train": 3084, "test": 1977, "paper_test": 392, "all": 5295}
     left = rows("all") - rows("train") - rows("test")
@@ -177,7 +177,7 @@ def test_beyond_has_other_pool_sizes_and_bounded_counts():
     assert not (table.counts == beyond_lewis(4, 4000).counts).all()
 
 
-def test_the_splits_of_uniform_are_pools_near_those_of_training_and_beyond():
+def test_uniform_splits_near_and_beyond():
     rng, whole = np.random.default_rng(0), open_source("uniform")
     near, beyond = (open_source("uniform", split=split).draw(rng, 60_000) for split in ("near", "beyond"))
     assert whole.split is None and np.isin(view_numbers(whole.draw(rng, 60_000)), HELD_OUT_VIEWS).any()

@@ -197,7 +197,7 @@ def test_revealed_values_do_not_lower_the_value():
         assert hidden < told <= 10
 
 
-def test_every_split_of_lewis_has_the_whole_space_for_its_prior():
+def test_prior_of_lewis_splits_is_the_whole_space():
     whole = contexts_in(lewis_space(), 0)
     for split in ("train", "test", "paper_test", "all"):
         contexts = prior_contexts(open_source("lewis", split=split), 0)
@@ -287,7 +287,7 @@ def test_a_worked_example():
     assert best_response_value(seat_occupant("heuristic"), contexts_in(alone, 0), 0, Rules(2)) == pytest.approx(6)
 
 
-def test_an_act_that_ends_the_talk_closes_at_claims_that_add_up():
+def test_end_closes_at_claims_that_add_up():
     """A partner that ENDs on its second turn: to claim the rest of what it claimed is a deal, as AGREE was."""
 
     class Ender(Whimsical):

@@ -285,7 +285,7 @@ def faulty_league(tmp_path, monkeypatch):
         yield play
 
 
-def test_a_member_that_raises_in_practice_costs_the_learner_nothing(faulty_league):
+def test_raising_member_does_not_stop_practice(faulty_league):
     code, folder = faulty_league("one", "heuristic, pushover, rare(worth=5)")
     assert code == 0 and faulty_league("two", "heuristic, pushover, rare(worth=5)", "--workers", "2")[0] == 0
     assert final(folder) == final(folder.parents[1] / "two" / "0001")

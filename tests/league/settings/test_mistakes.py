@@ -133,7 +133,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_wrong_value_is_reported_with_line_key_and_allowed_values(case, tmp_path):
+def test_wrong_values(case, tmp_path):
     content, expected = VALUES[case]
     check(mistakes(content, tmp_path), expected)
 
