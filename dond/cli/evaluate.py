@@ -46,9 +46,8 @@ from league.api import MOST_SAMPLE, Pair, check_pair, evaluate_league
 from league.evaluation.evaluate import human_figures
 from league.evaluation.matches import UnreachedError
 from league.results.pair import diagnosis_section, final_sections, pair_sections, probe_section
-from league.standings.as_csv import write_json
 from league.tables.final import final_figures
-from league.tables.pair import pair_figures, probe_rows, refused_document
+from league.tables.pair import pair_figures, probe_rows, refused_figures
 from league.tables.rows import write_figures
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
@@ -127,8 +126,7 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
         with console.status("") as status:  # shown on a terminal only
             evaluation = pair.evaluate(status.update)
     except UnreachedError as error:
-        if json is not None:
-            write_json(json, refused_document(options["member"], options["against"], error))
+        write_figures(refused_figures(options["member"], options["against"], error), json, None)
         raise
     print_sections(console, pair_sections(evaluation, human, details=options["details"]))
     if not options["details"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
@@ -134,7 +133,7 @@ def probe_rows(probed: Probe) -> Iterator[FigureRow]:
     yield bounded_row(member, probed.safety.responder, SAFETY, "", points, points, exact=True)
 
 
-def refused_document(member: str, against: str, error: UnreachedError) -> dict[str, Any]:
-    """The document of a refused evaluation: the reason, and the answer counts of both players as rows."""
-    answers = {name: counts.document() for name, counts in error.answers.items()}
-    return {"member": member, "against": against, "refused": str(error), "answers": answers, "figures": []}
+def refused_figures(member: str, against: str, error: UnreachedError) -> Figures:
+    """A refused evaluation: the reason among the terms, and the counts of both players' decisions as rows."""
+    rows = tuple(row for name, answers in error.answers.items() for row in _answer_rows(name, answers))
+    return Figures({"member": member, "against": against, "refused": str(error)}, rows)

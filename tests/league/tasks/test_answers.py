@@ -199,9 +199,9 @@ def test_an_evaluation_of_a_member_that_never_spoke_gives_no_figures(absent, tmp
     assert "points" not in said.out and "Traceback" not in said.err
     assert "absent" in said.err and "not reached" in said.err
     document = json.loads(path.read_text())
-    counts = document["answers"]["absent"]
-    assert document["figures"] is None and document["refused"] in said.err
-    assert counts["answered"] == 0 and counts["causes"] == {"not reached": counts["asked"]}
+    assert document["refused"] in said.err
+    counts = {row["figure"]: row["value"] for row in document["figures"] if row["member"] == "absent"}
+    assert counts["decisions, answered"] == 0 and counts["decisions, not reached"] == counts["decisions, asked"] > 0
 
 
 def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absent, tmp_path, capsys):
@@ -209,13 +209,14 @@ def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absen
     flags = [text for name, path in files.items() for text in (f"--{name}", path)]
     assert dond("evaluate", "--member", FEW, "--against", "pushover", "--sample", 200, "--max-turns", 2, *flags) == 0
     said = " ".join(capsys.readouterr().out.split())
-    counts = json.loads(files["json"].read_text())["answers"][FEW]
-    assert counts["asked"] == counts["answered"] + counts["fallen_back"] and counts["games_left_out"] > 0
-    told = f"{counts['answered']:,} of its {counts['asked']:,}"
-    assert told in said and said.index(told) < said.index("these games")
-    assert f"{counts['games_left_out']} of 400" in said
+    rows = json.loads(files["json"].read_text())["figures"]
+    counts = {row["figure"]: int(row["value"]) for row in rows if row["unit"] == "count"}
+    assert counts["games left out"] > 0
+    shown = f"{counts['decisions, answered']:,} of its {counts['decisions, asked']:,}"
+    assert shown in said and said.index(shown) < said.index("these games")
+    assert f"{counts['games left out']} of 400" in said
     (asked,) = (row for row in rows_of(files["csv"]) if row["figure"] == "decisions, asked")
-    assert asked["who"] == FEW and asked["mean"] == str(counts["asked"])
+    assert asked["member"] == FEW and float(asked["value"]) == counts["decisions, asked"]
 
 
 def test_games_out_of_reach_enter_no_figure_of_an_evaluation(absent):
