@@ -142,7 +142,7 @@ def _by_scenario(game: Adaptive, worth: Doubles, table: Scenarios, seat: int) ->
     pool = game.pool(0)
     mine, theirs = table.utilities[:, seat], table.utilities[:, 1 - seat]
     views = pool.automaton.views.utilities
-    context = (pool.own.utilities[None] == mine[:, None]).all(axis=2).argmax(axis=1)
+    context = (pool.own_views.utilities[None] == mine[:, None]).all(axis=2).argmax(axis=1)
     view = (views[None] == theirs[:, None]).all(axis=2).argmax(axis=1)
     total = np.zeros(table.size)
     for number, persona in enumerate(game.personas):
@@ -172,8 +172,8 @@ def _part_of(contexts: Contexts, space: Scenarios, seat: int) -> Index:
         place[view + space.utilities[row, 1 - seat].tobytes()] = int(part[row])
     found = np.full(contexts.types.shape, -1, dtype=np.int64)
     for context, kind in zip(*np.nonzero(contexts.weights), strict=True):
-        view = contexts.own.counts[context].tobytes() + contexts.own.utilities[context].tobytes()
-        theirs = contexts.theirs.utilities[contexts.types[context, kind]]
+        view = contexts.own_views.counts[context].tobytes() + contexts.own_views.utilities[context].tobytes()
+        theirs = contexts.partner_views.utilities[contexts.types[context, kind]]
         found[context, kind] = place[view + theirs.tobytes()]
     return found
 

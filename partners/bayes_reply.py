@@ -143,9 +143,9 @@ class BayesReply:
     ) -> None:
         if contexts is None:
             return
-        columns = [contexts.own.counts, contexts.own.utilities]
+        columns = [contexts.own_views.counts, contexts.own_views.utilities]
         if turns.partner_utilities.any():
-            columns.append(contexts.theirs.utilities[contexts.types[:, 0]])
+            columns.append(contexts.partner_views.utilities[contexts.types[:, 0]])
         for number, view in enumerate(np.hstack(columns)):
             places[view.tobytes()] = len(entry), number
         entry.append(Tables(self.programs, self.chances, contexts, turns.rules, turns.prior))
@@ -160,11 +160,11 @@ class Tables:
         if rules.disagree != "ends":
             raise NotComputable(f'the Bayes reply needs disagree="ends"; got {rules}')
         self.programs, self.contexts, self.rules, self.prior = programs, contexts, rules, prior
-        self._replies = [Replies(each, rules, contexts.theirs, prior) for each in programs]
-        self.width, views = self._replies[0].width, contexts.theirs.size
+        self._replies = [Replies(each, rules, contexts.partner_views, prior) for each in programs]
+        self.width, views = self._replies[0].width, contexts.partner_views.size
         self.sure = sum(each.traits.deterministic for each in programs)  # D
-        self.splits, self.rest = contexts.splits.oA[0], contexts.splits.rest[0]
-        self.points = split_points(contexts.own, contexts.splits).astype(np.float32)  # [C, N]
+        self.splits, self.complement = contexts.splits.oA[0], contexts.splits.complement[0]
+        self.points = split_points(contexts.own_views, contexts.splits).astype(np.float32)  # [C, N]
         random = (len(programs) - self.sure) * (2 * self.width + 3) * 4
         if 2 * self.width * views * (2 * self.sure + random) * rules.max_turns > ROOM:
             raise OutOfReach(
@@ -187,7 +187,7 @@ class Tables:
     def answers(self, left: int) -> Answers:
         """The answers to each claim, ``left`` turns left: ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
         if left not in self._answers:
-            views, size = self.contexts.theirs.size, 2 * self.width + 1
+            views, size = self.contexts.partner_views.size, 2 * self.width + 1
             sure = np.empty((size, views, self.sure), dtype=np.int16)
             for number, replies in enumerate(self._replies[: self.sure]):
                 forgets = self.programs[number].traits.memoryless
@@ -202,7 +202,7 @@ class Tables:
         """The answers of a program if the same claim is made on all turns, by turns left - 1, ``[T, 2N + 1, V]``."""
         if number in self._repeated:
             return self._repeated[number]
-        n, views, rules, program = self.width, self.contexts.theirs, self.rules, self.programs[number]
+        n, views, rules, program = self.width, self.contexts.partner_views, self.rules, self.programs[number]
         claims = n if getattr(program, "insist_is_propose", False) else 2 * n
         claim, view = (each.reshape(-1) for each in np.indices((claims, views.size)))
         counts, utilities = views.counts[view], views.utilities[view]
@@ -250,7 +250,7 @@ class Tables:
         """The number of the best act of each row, ``[R]``: a claim, or 2N for AGREE. Ties: AGREE, then own points."""
         n, left = self.width, turns.rules.max_turns - turns.turns_taken
         claim, may_agree = NumberedHistories(turns).claim(1 - turns.seat, n), turns.act_mask[:, Act.AGREE]
-        agree = np.rint(_POINT * self.points[context, self.rest[np.minimum(claim, n - 1)]])
+        agree = np.rint(_POINT * self.points[context, self.complement[np.minimum(claim, n - 1)]])
         choice = np.where(may_agree, 2 * n, n - 1)
         if left == 1:
             return choice
@@ -273,7 +273,10 @@ class Tables:
         """Points of every claim in some hypotheses if they are then revealed, ``[2N, H]``; ``left`` is at least 2."""
         n, is_sure = self.width, program < self.sure
         points, discount = self.points[context], np.float32(DISCOUNT)
-        own, after = np.tile(points, 2)[:, None], np.append(np.tile(points[self.rest], 2), [0] * 3).astype(np.float32)
+        own, after = (
+            np.tile(points, 2)[:, None],
+            np.append(np.tile(points[self.complement], 2), [0] * 3).astype(np.float32),
+        )
         later = self.best_values(left - 2)[context, view, program] if left > 2 else None
         sure, odds = self.answers(left - 1)
         worth = np.zeros((2 * n, len(view)), dtype=np.float32)
@@ -298,13 +301,13 @@ class Tables:
         """The most of :meth:`claim_values` in every hypothesis, ``[C, V, M]``; 0 with one turn left."""
         if left in self._best:
             return self._best[left]
-        n, views, discount = self.width, self.contexts.theirs.size, np.float32(DISCOUNT)
+        n, views, discount = self.width, self.contexts.partner_views.size, np.float32(DISCOUNT)
         best = np.zeros((self.contexts.size, views, len(self.programs)), dtype=np.float32)
         if left > 1:
             sure, odds = self.answers(left - 1)
             given, mine = sure[: 2 * n], best[..., : self.sure]
             deal = given == 2 * n
-            own, after = self.points, self.points[:, self.rest]
+            own, after = self.points, self.points[:, self.complement]
             if left == 2:
                 deal |= self._mirrors(given)
             else:
@@ -329,13 +332,13 @@ class Tables:
 
     def _mirrors(self, given: NDArray[np.int16]) -> NDArray[np.bool_]:
         """Whether answers on the last turn claim what each claim leaves, which is a deal; ``given[2N, ...]``."""
-        rest = np.tile(self.rest, 2).reshape(-1, *[1] * (given.ndim - 1))
+        rest = np.tile(self.complement, 2).reshape(-1, *[1] * (given.ndim - 1))
         mirrors: NDArray[np.bool_] = (given < 2 * self.width) & (given % self.width == rest)
         return mirrors
 
     def _mirror_chance(self, chance: Floats) -> Floats:
         """The probability of that, ``[2N, ...]`` from ``[2N, ..., 2N + 3]``."""
-        claim, rest = np.arange(2 * self.width), np.tile(self.rest, 2)
+        claim, rest = np.arange(2 * self.width), np.tile(self.complement, 2)
         both: Floats = chance[claim, ..., rest] + chance[claim, ..., rest + self.width]
         return both
 

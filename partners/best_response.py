@@ -208,7 +208,7 @@ class _Solvers:
         # Of each view, by its number (ascending): the index of its solver, and of its context there.
         self._views, self._places = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
         if contexts is not None and not revealed:
-            self._learn(contexts, np.hstack([contexts.own.counts, contexts.own.utilities]))
+            self._learn(contexts, np.hstack([contexts.own_views.counts, contexts.own_views.utilities]))
 
     @property
     def size(self) -> int:
@@ -269,7 +269,7 @@ class _Deterministic:
     """The best response to a deterministic partner without memory."""
 
     def __init__(self, to: Partner, rules: Rules, contexts: Contexts, prior: str) -> None:
-        self._moves = Moves(contexts, Replies(to, rules, contexts.theirs, prior))
+        self._moves = Moves(contexts, Replies(to, rules, contexts.partner_views, prior))
         self._solver = Solver(self._moves)
 
     def value(self, seat: int) -> float:
@@ -318,9 +318,9 @@ class _Adaptive:
         for number in np.unique(game.pool_of[context]):
             rows = np.flatnonzero(game.pool_of[context] == number)
             pool, history = game.pool(int(number)), turns.history.rows(rows)
-            which, same = _unique_histories(game.place[context[rows]], history)
+            which, same = _unique_histories(game.index_in_pool[context[rows]], history)
             explain = pool.beliefs_after_latest if self._forget else pool.beliefs_after
-            belief = explain(game.place[context[rows[which]]], history.act[which], history.oA[which])
+            belief = explain(game.index_in_pool[context[rows[which]]], history.act[which], history.oA[which])
             known = np.flatnonzero(np.diff(belief.start))
             n, best = pool.automaton.width, np.full(len(which), 2 * pool.automaton.width)
             some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
@@ -338,7 +338,7 @@ class _Adaptive:
         game, left = self._seats[turns.seat], turns.rules.max_turns - turns.turns_taken
         number = int(game.pool_of[context[0]])  # the rows are of one pool
         pool = game.pool(number)
-        belief = pool.beliefs_after(game.place[context], turns.history.act, turns.history.oA)
+        belief = pool.beliefs_after(game.index_in_pool[context], turns.history.act, turns.history.oA)
         if not pool.exact or not np.diff(belief.start).all():
             raise NotComputable("the value of an act here is only known within bounds")
         likely = np.bincount(belief.row, pool.probabilities(belief, left), belief.size)

@@ -397,7 +397,7 @@ def _annotator_reading(line: str, view: View) -> Meaning:
         if again.action is not None and again.action.act_type.is_offer:
             return again.action
     if reading.action is None:
-        return _explain(reading.why, line, view)
+        return _explain(reading.reason, line, view)
     if reading.action.act_type is Act.DISAGREE:
         return leave(view) if "walk away" in line and not _NEGATED.search(line) else refuse(view)
     return reading.action

@@ -8,7 +8,7 @@ The reduction of words to acts is that of Kwon et al. 2023 (arXiv 2303.00001, se
 * An offer of the speaker's own latest split is INSIST, and so is one with the words "I insist".
 * A yes that names no other split than the one on the table is AGREE; a refusal that names no split is DISAGREE. A bare
   yes or no counts only as an answer to an act, not to any question.
-* Unreadable utterances are marked, never guessed: ``action`` is ``None`` and ``why`` gives the reason.
+* Unreadable utterances are marked, never guessed: ``action`` is ``None`` and ``reason`` says why.
 
 Input is the text, the pool and the earlier utterances only; values and outcomes are not used.
 """
@@ -22,12 +22,12 @@ from dond_marl.dialogues.clauses import (
     ALL,
     BARE,
     BOTH,
-    EACH,
     EVERYTHING,
     HALF,
     ME,
     NO_ONE,
-    OTHERS,
+    ONE_OF_EACH,
+    OTHER_ONES,
     REST,
     YOU,
     Claims,
@@ -50,18 +50,18 @@ class Utterance(NamedTuple):
 
 
 class ActReading(NamedTuple):
-    """One utterance as an act, or ``None`` with the reason ``why``; ``unclear``: it may have been an act."""
+    """One utterance as an act, or ``None`` with the ``reason``; ``unclear``: it may have been an act."""
 
     action: Action | None
-    why: str = ""
+    reason: str = ""
     unclear: bool = False
 
 
 class TalkState(NamedTuple):
     """The state of the dialogue before an utterance."""
 
-    mine: Triple | None = None  # the speaker's latest claim
-    theirs: Triple | None = None  # the partner's latest claim
+    speaker_claim: Triple | None = None  # the speaker's latest claim
+    partner_claim: Triple | None = None  # the partner's latest claim
     answers: Act | None = None  # the partner's latest utterance as an act, if it was read
 
 
@@ -74,7 +74,7 @@ def read_utterance(text: str, counts: Triple, context: TalkState = NO_TALK) -> A
         return ActReading(Action(Act.END))
     answer, mentioned = tone(text), claims(text)
     try:
-        split = split_of(mentioned, counts, context.mine, context.theirs)
+        split = split_of(mentioned, counts, context.speaker_claim, context.partner_claim)
     except Unclear as doubt:
         if mentioned.names_items or abs(answer) < abs(Tone.ACCEPTS):
             return ActReading(None, str(doubt), unclear=True)
@@ -82,7 +82,7 @@ def read_utterance(text: str, counts: Triple, context: TalkState = NO_TALK) -> A
     if split is not None:
         if _takes(answer, split, mentioned, counts, context):
             return ActReading(Action(Act.AGREE))
-        repeats = split == context.mine or insists(text)
+        repeats = split == context.speaker_claim or insists(text)
         return ActReading(Action(Act.INSIST if repeats else Act.PROPOSE, split))
     return _answer(answer, mentioned.names_items, context.answers)
 
@@ -114,11 +114,15 @@ def utterances(dialogue: Dialogue) -> tuple[Utterance, ...]:
 
 def _takes(answer: Tone, split: Triple, mentioned: Claims, counts: Triple, context: TalkState) -> bool:
     """Whether an utterance that names items only accepts the offer on the table."""
-    if context.theirs is not None:
-        offered = rest(counts, context.theirs)
+    if context.partner_claim is not None:
+        offered = rest(counts, context.partner_claim)
         if (answer >= Tone.YES and split == offered) or (answer is Tone.ACCEPTS and fits(mentioned, counts, offered)):
             return True
-    return context.answers is Act.AGREE and context.mine is not None and fits(mentioned, counts, context.mine)
+    return (
+        context.answers is Act.AGREE
+        and context.speaker_claim is not None
+        and fits(mentioned, counts, context.speaker_claim)
+    )
 
 
 def _answer(answer: Tone, names_items: bool, answers: Act | None) -> ActReading:
@@ -145,12 +149,14 @@ class _DoesNotAddUp(Unclear):
     pass
 
 
-def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple | None:
+def split_of(
+    mentioned: Claims, counts: Triple, speaker_claim: Triple | None, partner_claim: Triple | None
+) -> Triple | None:
     """The items that the speaker would keep; ``None`` without a claim. Raises :class:`Unclear`.
 
-    ``mine`` and ``theirs`` are the latest claims of the speaker and of the partner, ``None`` before the first.
+    ``speaker_claim`` and ``partner_claim`` are the latest claims of both, ``None`` before the first.
     """
-    mentions = _assign_owners(mentioned, counts, mine, theirs)
+    mentions = _assign_owners(mentioned, counts, speaker_claim, partner_claim)
     if mentioned.doubts:
         # A sentence after the doubtful ones stands for itself if it leaves nothing open.
         last = max(sentence for sentence, _ in mentioned.doubts)
@@ -160,7 +166,7 @@ def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tri
     if not mentions:
         return None
     if all(mention.kind == REST for mention in mentions):
-        return _bare_rest(mentions, counts, mine, theirs)
+        return _bare_rest(mentions, counts, speaker_claim, partner_claim)
     try:
         return _split(mentions, counts)
     except _DoesNotAddUp:  # a later sentence may correct an earlier one
@@ -174,9 +180,9 @@ def split_of(mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Tri
 def fits(mentioned: Claims, counts: Triple, share: Triple) -> bool:
     """Whether all named items are consistent with the speaker keeping ``share``."""
     for mention in mentioned.mentions:
-        if mention.kind == EVERYTHING or (mention.kind == EACH and share != (1, 1, 1)):
+        if mention.kind == EVERYTHING or (mention.kind == ONE_OF_EACH and share != (1, 1, 1)):
             return False
-        if mention.kind < EVERYTHING and mention.amount not in (OTHERS, HALF):
+        if mention.kind < EVERYTHING and mention.amount not in (OTHER_ONES, HALF):
             count = counts[mention.kind]
             held = count - share[mention.kind] if mention.owner == YOU else share[mention.kind]
             amount = {BARE: max(held, 1), ALL: count, BOTH: count}.get(mention.amount, mention.amount)
@@ -186,7 +192,7 @@ def fits(mentioned: Claims, counts: Triple, share: Triple) -> bool:
 
 
 def _assign_owners(
-    mentioned: Claims, counts: Triple, mine: Triple | None, theirs: Triple | None
+    mentioned: Claims, counts: Triple, speaker_claim: Triple | None, partner_claim: Triple | None
 ) -> tuple[Mention, ...]:
     """The mentions with an owner each: mentions without a person are assigned to the side that they must be for."""
     if all(mention.owner != NO_ONE for mention in mentioned.mentions):
@@ -195,9 +201,11 @@ def _assign_owners(
     owner = YOU if named == {ME} else ME
     if not named and not any(mention.kind == REST for mention in mentioned.mentions):
         request = _split([mention._replace(owner=ME) for mention in mentioned.mentions], counts)
-        if theirs is not None and all(a <= b for a, b in zip(request, theirs, strict=True)):
+        if partner_claim is not None and all(a <= b for a, b in zip(request, partner_claim, strict=True)):
             owner = YOU  # part of the partner's claim: "one hat" as the answer to "I want the hats"
-        elif mentioned.suggests or (theirs and mine and _apart(request, theirs) < _apart(request, mine)):
+        elif mentioned.suggests or (
+            partner_claim and speaker_claim and _apart(request, partner_claim) < _apart(request, speaker_claim)
+        ):
             raise Unclear("a list without a person")
     return tuple(
         mention._replace(owner=owner) if mention.owner == NO_ONE else mention for mention in mentioned.mentions
@@ -210,13 +218,15 @@ def _apart(first: Triple, second: Triple) -> int:
 
 def _complete(mentions: Sequence[Mention]) -> bool:
     kinds = {mention.kind for mention in mentions}
-    return (REST in kinds and len(kinds) > 1) or {0, 1, 2} <= kinds or bool(kinds & {EVERYTHING, EACH})
+    return (REST in kinds and len(kinds) > 1) or {0, 1, 2} <= kinds or bool(kinds & {EVERYTHING, ONE_OF_EACH})
 
 
-def _bare_rest(mentions: Sequence[Mention], counts: Triple, mine: Triple | None, theirs: Triple | None) -> Triple:
+def _bare_rest(
+    mentions: Sequence[Mention], counts: Triple, speaker_claim: Triple | None, partner_claim: Triple | None
+) -> Triple:
     """The split of a bare "the rest": what the partner's claim leaves, or what the speaker's claim leaves."""
     owners = {mention.owner for mention in mentions}
-    base = theirs if owners == {ME} else mine
+    base = partner_claim if owners == {ME} else speaker_claim
     if base is None or len(owners) > 1:
         raise Unclear("the rest of what")
     return rest(counts, base) if owners == {ME} else base
@@ -232,7 +242,7 @@ def _split(mentions: Sequence[Mention], counts: Triple) -> Triple:
     for mention in mentions:
         if mention.kind == EVERYTHING and mention.amount == ALL and 1 - mention.owner in named:
             rests.add(mention.owner)  # "everything if I get the ball"
-        elif mention.kind in (EVERYTHING, EACH):
+        elif mention.kind in (EVERYTHING, ONE_OF_EACH):
             share = {ALL: counts, 0: (0, 0, 0), 1: (1, 1, 1)}[mention.amount]
             got[mention.owner][:] = share
         elif mention.kind != REST:
@@ -241,14 +251,14 @@ def _split(mentions: Sequence[Mention], counts: Triple) -> Triple:
     return oA[0], oA[1], oA[2]
 
 
-def _amount(mention: Mention, counts: Triple, others: Half) -> int:
+def _amount(mention: Mention, counts: Triple, other_side: Half) -> int:
     count, amount = counts[mention.kind], mention.amount
     if amount == HALF:
         if count % 2:
             raise Unclear("half of an odd number")
         return count // 2
-    if amount == OTHERS:
-        other = others[mention.kind]
+    if amount == OTHER_ONES:
+        other = other_side[mention.kind]
         if other is None:
             raise Unclear("the other ones of what")
         return count - other
@@ -259,13 +269,13 @@ def _amount(mention: Mention, counts: Triple, others: Half) -> int:
 
 
 def _speaker_amount(kind: int, count: int, got: tuple[Half, Half], rests: set[int], named: set[int]) -> int:
-    mine, yours = got[ME][kind], got[YOU][kind]
-    if mine is not None and yours is not None and mine + yours != count:
+    speaker_amount, partner_amount = got[ME][kind], got[YOU][kind]
+    if speaker_amount is not None and partner_amount is not None and speaker_amount + partner_amount != count:
         raise _DoesNotAddUp("does not add up")
-    if mine is not None:
-        return mine
-    if yours is not None:
-        return count - yours
+    if speaker_amount is not None:
+        return speaker_amount
+    if partner_amount is not None:
+        return count - partner_amount
     if rests:
         return count if ME in rests else 0
     if len(named) > 1 and count:

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from dond_marl.dialogues.words import tags
 
 ME, YOU, BOTH_SIDES, NO_ONE = 0, 1, 2, 3  # owners: the speaker, the listener, each of the two, no person named
-EVERYTHING, REST, EACH = 3, 4, 5  # kinds after the item types 0..2: the whole pool, the remaining items, one of each
-ALL, OTHERS, HALF, BARE, BOTH = -1, -2, -3, -4, -5  # amounts that need the pool: see _AMOUNTS and _ITEMS
+EVERYTHING, REST, ONE_OF_EACH = 3, 4, 5  # kinds after the item types 0..2: whole pool, remaining items, one of each
+ALL, OTHER_ONES, HALF, BARE, BOTH = -1, -2, -3, -4, -5  # amounts that need the pool: see _AMOUNTS and _ITEMS
 
 
 class Mention(NamedTuple):
     """A claim that ``owner`` would get ``amount`` of ``kind``."""
 
     owner: int  # ME, YOU or NO_ONE
-    kind: int  # an item type 0..2, or EVERYTHING, REST, EACH
+    kind: int  # an item type 0..2, or EVERYTHING, REST, ONE_OF_EACH
     amount: int  # how many, or one of the amounts that need the pool
     sentence: int  # the sentence of the utterance, from 0
 
@@ -39,7 +39,7 @@ class Claims(NamedTuple):
 _AMOUNTS = {
     "no": 0, "zero": 0, "a": 1, "an": 1, "one": 1, "single": 1, "two": 2, "couple": 2, "three": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "all": ALL, "every": ALL, "both": BOTH, "half": HALF,
-    "REMAINING": OTHERS,
+    "REMAINING": OTHER_ONES,
 }  # fmt: skip
 _ITEMS = {
     "BOOK": (0, BARE),
@@ -49,7 +49,7 @@ _ITEMS = {
     "BALL": (2, BARE),
     "BALLS": (2, ALL),
 }
-_WHOLES = {"EVERYTHING": EVERYTHING, "REST": REST, "RESTBUT": REST, "EACH": EACH, "NOTHING": EVERYTHING}
+_WHOLES = {"EVERYTHING": EVERYTHING, "REST": REST, "RESTBUT": REST, "EACH": ONE_OF_EACH, "NOTHING": EVERYTHING}
 _PERSONS = {"I": ME, "ME": ME, "mine": ME, "YOU": YOU, "yours": YOU, "BOTHSIDES": BOTH_SIDES}
 _VAGUE = {
     "more", "another", "extra", "either", "some", "few", "several", "least", "atleast", "most", "additional", "unless",
@@ -67,8 +67,8 @@ def claims(text: str) -> Claims:
     words = tags(text)
     if words[:1] in (["and"], ["plus"]) or "add" in words:
         reader.doubt("adds to what was said")
-    for here, word in enumerate(words):
-        reader.read(word, words[here - 1] if here else "STOP", words[here + 1 : here + 3])
+    for i, word in enumerate(words):
+        reader.read(word, words[i - 1] if i else "STOP", words[i + 1 : i + 3])
     reader.close_sentence("STOP")
     mentions, doubts = tuple(reader.mentions), tuple(reader.doubts)
     return Claims(mentions, doubts, reader.names_items, bool(_SUGGESTS.search(text.lower())))
@@ -94,8 +94,8 @@ class _Reader:
         self._amount: int | None = None  # already read, for the next items
         self._loose = ""  # a number or a "them" still without its items
 
-    def doubt(self, why: str) -> None:
-        self._unclear.append(why)
+    def doubt(self, reason: str) -> None:
+        self._unclear.append(reason)
 
     def read(self, word: str, before: str, after: list[str]) -> None:
         if word in _ITEMS:
@@ -172,7 +172,7 @@ class _Reader:
     def _whole_pool(self, word: str) -> None:
         self.names_items = True
         if word == "EACH":
-            self._add(EACH, 1)
+            self._add(ONE_OF_EACH, 1)
         elif self._amount == HALF:
             self.doubt("half of what is left")
         else:
@@ -229,7 +229,7 @@ class _Reader:
             del self._mentions[self._clause :]
             self._group = min(self._group, len(self._mentions))
         else:
-            self.doubts += [(self._sentence, why) for why in self._unclear]
+            self.doubts += [(self._sentence, reason) for reason in self._unclear]
         self._unclear, self._clause = [], len(self._mentions)
         self._negated = self._asking = self._stating = False
         self._loose = ""

@@ -62,27 +62,27 @@ def game_of(negotiation: Negotiation, source: str | None = None) -> GameRecord |
     """The dialogue as a game that replays exactly, or as an inexact game with the reason."""
     readings = acts(negotiation)
     state = State(negotiation.scenario, HUMAN_RULES)
-    why = ""
+    reason = ""
     for turn, reading in enumerate(readings, start=1):
         if state.is_over:
             confirms = reading.action is not None and reading.action.act_type in (Act.AGREE, Act.END)
-            why = "" if confirms else f"utterance {turn} goes on after the deal"
+            reason = "" if confirms else f"utterance {turn} goes on after the deal"
         elif reading.action is None:
-            why = f"utterance {turn} was not read: {reading.why}"
+            reason = f"utterance {turn} was not read: {reading.reason}"
         else:
             try:
                 state = apply(state, reading.action)
             except IllegalAct as broken:
-                why = f"utterance {turn} is no legal act: {broken}"
-        if why:
+                reason = f"utterance {turn} is no legal act: {broken}"
+        if reason:
             break
     share = negotiation.selected
     selected = None if share is None else (share, rest(negotiation.scenario.counts, share))
-    if not why and (state.outcome is None or state.outcome.allocation != selected):
-        why = "the acts lead to another outcome than people selected"
-    if why:
+    if not reason and (state.outcome is None or state.outcome.allocation != selected):
+        reason = "the acts lead to another outcome than people selected"
+    if reason:
         actions = tuple(reading.action for reading in readings)
-        return InexactGame(negotiation.scenario, PEOPLE, actions, selected, why, source)
+        return InexactGame(negotiation.scenario, PEOPLE, actions, selected, reason, source)
     return record_of(state, PEOPLE, source=source)
 
 
@@ -97,11 +97,11 @@ def _negotiation(row: Dialogue, line: int) -> Negotiation:
     opener = talk[0].speaker
     counts: Triple = row.counts  # type: ignore[assignment]  # three, as the reader of the file has checked
     values = (row.my_values, row.partner_values)
-    mine = selection(row)
-    share = mine if mine is None or opener == OWN_SIDE else rest(counts, mine)
+    selected = selection(row)
+    share = selected if selected is None or opener == OWN_SIDE else rest(counts, selected)
     scenario = Scenario(counts, (values[opener], values[1 - opener]))  # type: ignore[arg-type]  # as above
     seats = tuple(Utterance(int(speaker != opener), text) for speaker, text in talk)
-    return Negotiation(scenario, seats, share, "" if mine is not None else row.output[0], line)
+    return Negotiation(scenario, seats, share, "" if selected is not None else row.output[0], line)
 
 
 def _closing(negotiation: Negotiation, readings: tuple[ActReading, ...]) -> ActReading:

@@ -114,10 +114,10 @@ def selection(row: Dialogue) -> Triple | None:
     if not all(part.startswith("item") for part in row.output):
         return None
     numbers = [int(part.partition("=")[2]) for part in row.output]
-    mine, theirs = tuple(numbers[:3]), tuple(numbers[3:])
-    if any(a + b != count for a, b, count in zip(mine, theirs, row.counts, strict=True)):
+    own_items, partner_items = tuple(numbers[:3]), tuple(numbers[3:])
+    if any(a + b != count for a, b, count in zip(own_items, partner_items, row.counts, strict=True)):
         return None
-    return mine  # type: ignore[return-value]  # three of six
+    return own_items  # type: ignore[return-value]  # three of six
 
 
 def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
@@ -128,8 +128,8 @@ def _figures(rows: Sequence[Dialogue]) -> dict[str, Estimate]:
     groups = scenario_groups(scenarios)
     shares = [selection(row) for row in rows]
     deal = np.array([share is not None for share in shares])
-    mine = np.array([share or (0, 0, 0) for share in shares], dtype=np.int8)
-    points = worth(scenarios.utilities, np.stack([mine, scenarios.counts - mine], axis=1)) * deal[:, None]  # [N, 2]
+    items = np.array([share or (0, 0, 0) for share in shares], dtype=np.int8)
+    points = worth(scenarios.utilities, np.stack([items, scenarios.counts - items], axis=1)) * deal[:, None]  # [N, 2]
     reached = efficiency(scenarios, points, deal)  # 1 is the best there is
     product = points[:, 0] * points[:, 1]
     opens = np.array([row.words[0] == "YOU:" for row in rows])

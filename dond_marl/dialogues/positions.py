@@ -64,26 +64,26 @@ class Positions(NamedTuple):
             name: np.concatenate([getattr(self, name)[:, order] for order in orders])
             for name in ("counts", "my_utilities", "last_partner_offer_for_me", "oA")
         }
-        others = {
+        without_types = {
             name: np.tile(getattr(self, name), len(orders))
             for name in ("last_partner_act", "turns_remaining", "act", "share", "group")
         }
-        return Positions(self.rules, **by_type, **others)
+        return Positions(self.rules, **by_type, **without_types)
 
     def turns(self) -> Iterator[tuple[Rows, Turns]]:
         """The positions as batches of turns, one batch per turn number: the positions' indices and their turns."""
-        for left in np.unique(self.turns_remaining)[::-1]:
-            places = np.flatnonzero(self.turns_remaining == left)
-            yield places, self.rows(places)._turns(self.rules.max_turns - int(left))
+        for turns_remaining in np.unique(self.turns_remaining)[::-1]:
+            index = np.flatnonzero(self.turns_remaining == turns_remaining)
+            yield index, self.rows(index)._turns(self.rules.max_turns - int(turns_remaining))
 
-    def _turns(self, taken: int) -> Turns:
-        acts, offers = np.full((taken, self.size), -1, dtype=np.int8), np.zeros((taken, 3, self.size), dtype=np.int8)
-        if taken:  # of the history, a memoryless occupant may use the last act only
+    def _turns(self, length: int) -> Turns:
+        acts, offers = np.full((length, self.size), -1, dtype=np.int8), np.zeros((length, 3, self.size), dtype=np.int8)
+        if length:  # of the history, a memoryless occupant may use the last act only
             acts[-1] = self.last_partner_act
             offered = self.last_partner_act <= Act.INSIST
             offers[-1] = ((self.counts - self.last_partner_offer_for_me) * offered[:, None]).T
-        own = self.counts, self.my_utilities
-        return turns_after(self.rules, PRIOR, *own, acts, offers, self.last_partner_offer_for_me)
+        view = self.counts, self.my_utilities
+        return turns_after(self.rules, PRIOR, *view, acts, offers, self.last_partner_offer_for_me)
 
 
 def human_positions(
@@ -120,9 +120,9 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
     if not (partner.traits.deterministic and partner.traits.memoryless):
         raise ValueError(f"only a deterministic and memoryless occupant answers at a position; got {partner.traits}")
     act, oA = np.zeros(positions.size, dtype=np.int8), np.zeros((positions.size, 3), dtype=np.int8)
-    for places, turns in positions.turns():
-        act[places], kept = check_decisions(partner.act(turns), turns.size)
-        oA[places] = kept.T * (act[places] <= Act.INSIST)[:, None]
+    for index, turns in positions.turns():
+        act[index], kept = check_decisions(partner.act(turns), turns.size)
+        oA[index] = kept.T * (act[index] <= Act.INSIST)[:, None]
     return act, oA
 
 
@@ -135,18 +135,18 @@ def _positions_in(talk: Negotiation, rules: Rules) -> Iterator[Row]:
     shares = _point_shares(talk)
     claims: list[Triple | None] = [None, None]
     certain = [True, True]  # whether the seat's latest claim is known
-    for taken, reading in enumerate(readings[: rules.max_turns]):
-        seat, action = taken % 2, reading.action
-        before = readings[taken - 1].action if taken else None
+    for turn, reading in enumerate(readings[: rules.max_turns]):
+        seat, action = turn % 2, reading.action
+        before = readings[turn - 1].action if turn else None
         if before is not None and before.act_type is Act.AGREE:
             return
-        theirs = claims[1 - seat]
-        observed = certain[1 - seat] and (before is not None or not taken)
+        partner_claim = claims[1 - seat]
+        observed = certain[1 - seat] and (before is not None or not turn)
         if action is not None and observed and _possible(before, action, rules):
             last = NO_ACT_YET if before is None else before.act_type
-            offered = (0, 0, 0) if theirs is None else rest(counts, theirs)
-            left = rules.max_turns - taken
-            yield counts, scenario.utilities[seat], last, offered, left, action.act_type, action.oA, shares[seat]
+            offered = (0, 0, 0) if partner_claim is None else rest(counts, partner_claim)
+            remaining = rules.max_turns - turn
+            yield counts, scenario.utilities[seat], last, offered, remaining, action.act_type, action.oA, shares[seat]
         if action is not None and action.act_type.is_offer:
             claims[seat], certain[seat] = action.oA, True
         elif reading.unclear:

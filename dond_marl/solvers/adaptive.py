@@ -42,7 +42,7 @@ SHORT = 4  # turns: games so short that a partner without a declared summary is 
 # `expand` follows every claim. Members of one belief that give the same answer to a claim stay together:
 # group = (belief * H + claim) * 2N + answer, sorted.
 #
-#            member  claim  answer  group  then
+#            member  claim  answer  group  next_state
 #              0       0      0       0     0   \  one group of two members: a belief of the next level
 #              1       0      0       0     1   /
 #              0       1      0       6     0      alone: the answer identified policy 0
@@ -97,32 +97,32 @@ class SolvedLevel(NamedTuple):
 
 
 class Pool:
-    """One seat's games over one pool, solved: its views ``own`` [C], ``chances[C, M]`` of every policy in each."""
+    """One seat's games over one pool, solved: its ``own_views[C]``, and ``chances[C, M]`` of every policy in each."""
 
-    def __init__(self, automaton: Automaton, own: Views, chances: Doubles, effort: int = EFFORT) -> None:
-        self.automaton, self.own, self.chances = automaton, own, chances
-        self.points: Doubles = split_points(own, automaton.splits)  # [C, N] of ten
+    def __init__(self, automaton: Automaton, own_views: Views, chances: Doubles, effort: int = EFFORT) -> None:
+        self.automaton, self.own_views, self.chances = automaton, own_views, chances
+        self.points: Doubles = split_points(own_views, automaton.splits)  # [C, N] of ten
         self._split: Index = np.arange(automaton.claims) % automaton.width  # [H] split that each claim keeps
         self._revealed: dict[int, Doubles] = {}
-        for left in sorted(automaton.levels):
-            self._revealed[left] = self._revealed_values(automaton.levels[left], left)
+        for turns_left in sorted(automaton.levels):
+            self._revealed[turns_left] = self._revealed_values(automaton.levels[turns_left], turns_left)
         self.effort, self.exact = effort, True
         self._solved: dict[int, SolvedLevel] = {}
         self.values: Doubles = self._solve()  # [C] of the best response, or an upper bound
 
     @property
-    def first_left(self) -> int:
+    def first_turns_left(self) -> int:
         """Turns left at the seat's first turn."""
         return self.automaton.rules.max_turns - self.automaton.seat
 
-    def closes_deal(self, level: Level, left: int) -> Bools:
+    def closes_deal(self, level: Level, turns_left: int) -> Bools:
         """Whether a claim is certain to be a deal by the next answer, ``[Q, H]``."""
-        return self._closes(level.answer, level.claim, left)
+        return self._closes(level.answer, level.claim, turns_left)
 
     def agree_points(self, claim: Index, context: Index) -> Doubles:
         """Points of AGREE in each context after a policy's claim, ``[R]``; 0 without one."""
         n = self.automaton.width
-        return self.points[context, self.automaton.rest[np.minimum(claim, n - 1)]] * (claim < n)
+        return self.points[context, self.automaton.complement[np.minimum(claim, n - 1)]] * (claim < n)
 
     def initial_beliefs(self) -> Belief:
         """The beliefs at the seat's first turn: one for each context and each opening that the seat may have seen."""
@@ -135,14 +135,14 @@ class Pool:
 
     def values_if_revealed(self) -> Doubles:
         """Value of each context against each policy if it is revealed before the first act, ``[C, M]`` of ten."""
-        automaton, left = self.automaton, self.first_left
-        if left not in self._revealed:
+        automaton, turns_left = self.automaton, self.first_turns_left
+        if turns_left not in self._revealed:
             return np.zeros_like(self.chances)
-        return self._revealed[left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
+        return self._revealed[turns_left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
 
-    def probabilities(self, belief: Belief, left: int) -> Doubles:
+    def probabilities(self, belief: Belief, turns_left: int) -> Doubles:
         """The probability of each member, ``[E]``, unnormalised."""
-        policy = self.automaton.levels[left].policy[belief.member]
+        policy = self.automaton.levels[turns_left].policy[belief.member]
         return self.chances[belief.context[belief.row], policy]
 
     def keys(self, belief: Belief) -> Hashes:
@@ -153,101 +153,102 @@ class Pool:
         total = np.add.reduceat(drawn, belief.start[:-1])
         return mix_hashes(total, belief.context)
 
-    def expand(self, belief: Belief, left: int) -> Expansion:
-        """The results of every claim in some beliefs, with ``left`` turns left, at least 2."""
-        level, n, claims = self.automaton.levels[left], self.automaton.width, self.automaton.claims
-        row, chances = belief.row, self.probabilities(belief, left)
+    def expand(self, belief: Belief, turns_left: int) -> Expansion:
+        """The results of every claim in some beliefs, with ``turns_left`` turns left, at least 2."""
+        level, n, claims = self.automaton.levels[turns_left], self.automaton.width, self.automaton.claims
+        row, chances = belief.row, self.probabilities(belief, turns_left)
         answer, following = level.answer[belief.member], level.following[belief.member]  # [E, H]
-        closes = self._closes(answer, level.claim[belief.member], left)
+        closes = self._closes(answer, level.claim[belief.member], turns_left)
         certain = closes * self.points[belief.context[row]][:, self._split] * chances[:, None]
         worth = np.add.reduceat(certain, belief.start[:-1], axis=0) if belief.size else np.zeros((0, claims))
-        if left - 2 not in self._revealed or not belief.size:
+        if turns_left - 2 not in self._revealed or not belief.size:
             return Expansion(worth, _NONE.context, _NONE, np.zeros(0, dtype=np.uint64))
         # Every member and claim that the game survives, sorted so that equal answers of one belief stand together.
         member, claim = np.nonzero(following >= 0)
-        then = following[member, claim].astype(np.int64)
+        next_state = following[member, claim].astype(np.int64)
         origin = row[member] * claims + claim
         group = origin * (2 * n) + answer[member, claim]
         order = np.argsort(group, kind="stable")
-        group, then, origin, member = group[order], then[order], origin[order], member[order]
+        group, next_state, origin, member = group[order], next_state[order], origin[order], member[order]
         start = np.append(_first_of_runs(group), len(group))
         alone = np.diff(start) == 1
-        if left == 3:  # with one turn left only the claim on the table counts
+        if turns_left == 3:  # with one turn left only the claim on the table counts
             alone[:] = True
         # A policy that is alone is known: its revealed value. Several form a following belief.
         single = np.repeat(alone, np.diff(start))
-        value = self._revealed[left - 2][then[single], belief.context[row[member[single]]]] * chances[member[single]]
+        value = self._revealed[turns_left - 2][next_state[single], belief.context[row[member[single]]]]
+        value *= chances[member[single]]
         np.add.at(worth.reshape(-1), origin[single], value)
         several = np.flatnonzero(~alone)
         heads, sizes = start[:-1][several], np.diff(start)[several]
-        after = Belief(
-            belief.context[row[member[heads]]], np.concatenate([[0], np.cumsum(sizes)]), then[np.flatnonzero(~single)]
-        )
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        after = Belief(belief.context[row[member[heads]]], starts, next_state[np.flatnonzero(~single)])
         return Expansion(worth, origin[heads], after, self.keys(after))
 
-    def _closes(self, answer: NDArray[np.int16], claim: Index, left: int) -> Bools:
+    def _closes(self, answer: NDArray[np.int16], claim: Index, turns_left: int) -> Bools:
         """Whether claims are certain deals, ``[R, H]``, from answers ``[R, H]`` and last claims ``[R]``."""
-        n, rest = self.automaton.width, self.automaton.rest[self._split]
+        n, complement = self.automaton.width, self.automaton.complement[self._split]
         closes: Bools = answer == 2 * n
-        closes |= (answer == 2 * n + 2) & (claim[:, None] == rest)
-        if left == 2:  # the last turn of the game: claims that add up are a deal too
-            closes |= (answer < 2 * n) & (answer % n == rest)
+        closes |= (answer == 2 * n + 2) & (claim[:, None] == complement)
+        if turns_left == 2:  # the last turn of the game: claims that add up are a deal too
+            closes |= (answer < 2 * n) & (answer % n == complement)
         return closes
 
-    def _revealed_values(self, level: Level, left: int) -> Doubles:
+    def _revealed_values(self, level: Level, turns_left: int) -> Doubles:
         """Value of each state to each context if its policy is revealed, ``[Q, C]``: plain dynamic programming."""
         contexts = np.arange(len(self.points))
         best = np.stack([self.agree_points(level.claim, np.full(len(level.claim), c)) for c in contexts], axis=1)
-        if left == 1:
+        if turns_left == 1:
             return best
-        closes = self.closes_deal(level, left)
+        closes = self.closes_deal(level, turns_left)
         for claim, split in enumerate(self._split.tolist()):
             worth = closes[:, claim, None] * self.points[:, split]
-            if left - 2 in self._revealed:  # otherwise every claim ends the game
+            if turns_left - 2 in self._revealed:  # otherwise every claim ends the game
                 on = np.flatnonzero(level.following[:, claim] >= 0)
-                worth[on] = self._revealed[left - 2][level.following[on, claim]]
+                worth[on] = self._revealed[turns_left - 2][level.following[on, claim]]
             np.maximum(best, worth, out=best)
         return best
 
-    def _agree_values(self, belief: Belief, left: int) -> Doubles:
+    def _agree_values(self, belief: Belief, turns_left: int) -> Doubles:
         """Value of AGREE in each belief times its probability, ``[J]``."""
-        claim = self.automaton.levels[left].claim[belief.member]
-        return self._sum_members(belief, left, self.agree_points(claim, belief.context[belief.row]))
+        claim = self.automaton.levels[turns_left].claim[belief.member]
+        return self._sum_members(belief, turns_left, self.agree_points(claim, belief.context[belief.row]))
 
-    def _bounds(self, belief: Belief, left: int) -> Doubles:
+    def _bounds(self, belief: Belief, turns_left: int) -> Doubles:
         """Value of each belief if the true member were revealed (upper bound), times its probability, ``[J]``."""
-        return self._sum_members(belief, left, self._revealed[left][belief.member, belief.context[belief.row]])
+        worth = self._revealed[turns_left][belief.member, belief.context[belief.row]]
+        return self._sum_members(belief, turns_left, worth)
 
-    def _sum_members(self, belief: Belief, left: int, worth: Doubles) -> Doubles:
+    def _sum_members(self, belief: Belief, turns_left: int, worth: Doubles) -> Doubles:
         """The members' ``worth[E]`` times their probability, summed by belief, ``[J]``."""
-        weighted = worth * self.probabilities(belief, left)
+        weighted = worth * self.probabilities(belief, turns_left)
         return np.bincount(belief.row, weighted, belief.size).astype(np.float64, copy=False)
 
     # Solving
 
     def _solve(self) -> Doubles:
         """The value of each context, ``[C]``: expansion from the first turn on, then values from the last turn back."""
-        left, belief = self.first_left, self.initial_beliefs()
+        turns_left, belief = self.first_turns_left, self.initial_beliefs()
         values = np.zeros(len(self.points))
         if not belief.size:
             return values
         layers: list[tuple[int, Belief, Doubles, list[tuple[Index, Hashes]]]] = []
         while belief.size:
-            worth, edges, following = self._expand_level(belief, left)
-            layers.append((left, belief, worth, edges))
-            belief, left = following, left - 2
+            worth, edges, following = self._expand_level(belief, turns_left)
+            layers.append((turns_left, belief, worth, edges))
+            belief, turns_left = following, turns_left - 2
         later = SolvedLevel(np.zeros(0, dtype=np.uint64), np.zeros(0))
-        for left, belief, worth, edges in reversed(layers):
+        for turns_left, belief, worth, edges in reversed(layers):
             for origin, key in edges:
                 np.add.at(worth.reshape(-1), origin, later.value[np.searchsorted(later.key, key)])
-            value = np.maximum(self._agree_values(belief, left), worth.max(axis=1, initial=0.0))
+            value = np.maximum(self._agree_values(belief, turns_left), worth.max(axis=1, initial=0.0))
             key = self.keys(belief)
             order = np.argsort(key)
-            later = self._solved[left] = SolvedLevel(key[order], value[order])
+            later = self._solved[turns_left] = SolvedLevel(key[order], value[order])
         np.add.at(values, belief.context, value)  # the last of the loop is the first turn
         return values
 
-    def _expand_level(self, belief: Belief, left: int) -> tuple[Doubles, list[tuple[Index, Hashes]], Belief]:
+    def _expand_level(self, belief: Belief, turns_left: int) -> tuple[Doubles, list[tuple[Index, Hashes]], Belief]:
         """All claims of a level: their certain values ``[J, H]``, the edges to following beliefs, those beliefs.
 
         Beyond ``effort`` the policy is revealed from the seat's next turn on: there are no edges, and the values are
@@ -256,13 +257,13 @@ class Pool:
         claims, members = self.automaton.claims, 0
         worth = np.zeros((belief.size, claims))
         edges, parts = list[tuple[Index, Hashes]](), list[tuple[Belief, Hashes]]()
-        for begin, end in _blocks(belief) if left > 1 else ():
-            found = self.expand(belief.block(begin, end), left)
-            worth[begin:end] = found.worth
-            if found.after.size:
-                edges.append((found.origin + begin * claims, found.key))
-                key, at = np.unique(found.key, return_index=True)
-                parts.append((_pick(found.after, at), key))
+        for begin, end in _blocks(belief) if turns_left > 1 else ():
+            result = self.expand(belief.block(begin, end), turns_left)
+            worth[begin:end] = result.worth
+            if result.after.size:
+                edges.append((result.origin + begin * claims, result.key))
+                key, first = np.unique(result.key, return_index=True)
+                parts.append((_pick(result.after, first), key))
                 members += len(parts[-1][0].member)
                 if members > 4 * self.effort:  # far too many even without those that several blocks share
                     break
@@ -271,64 +272,64 @@ class Pool:
             return worth, edges, following
         self.exact = False
         for begin, end in _blocks(belief):
-            found = self.expand(belief.block(begin, end), left)
-            worth[begin:end] = found.worth
-            np.add.at(worth.reshape(-1), found.origin + begin * claims, self._bounds(found.after, left - 2))
+            result = self.expand(belief.block(begin, end), turns_left)
+            worth[begin:end] = result.worth
+            np.add.at(worth.reshape(-1), result.origin + begin * claims, self._bounds(result.after, turns_left - 2))
         return worth, [], _NONE
 
     # Playing
 
-    def best_acts(self, belief: Belief, left: int) -> Index:
+    def best_acts(self, belief: Belief, turns_left: int) -> Index:
         """The best act in each belief by number, ``[J]``: 2N for AGREE. Every belief must have a member."""
         n = self.automaton.width
-        if left == 1:
+        if turns_left == 1:
             return np.full(belief.size, 2 * n)
-        agree, worth = self.act_values(belief, left)
+        agree, worth = self.act_values(belief, turns_left)
         best = worth.max(axis=1)
         taste = self.points[belief.context][:, self._split]
         chosen = np.where(worth >= best[:, None] - SAME, taste, -1.0).argmax(axis=1)
         return np.where(agree >= best - SAME, 2 * n, chosen)
 
-    def act_values(self, belief: Belief, left: int) -> tuple[Doubles, Doubles]:
+    def act_values(self, belief: Belief, turns_left: int) -> tuple[Doubles, Doubles]:
         """Value of AGREE, ``[J]``, -1 where there is no claim to agree to, and of each claim, ``[J, H]``.
 
         Both times the belief's probability, the best response being played from the next turn on; beliefs that were not
         solved count with their upper bound. Every belief must have a member. With one turn left claims are worth 0.
         """
-        level, n = self.automaton.levels[left], self.automaton.width
+        level, n = self.automaton.levels[turns_left], self.automaton.width
         claimed = level.claim[belief.member[belief.start[:-1]]] < n
-        agree = np.where(claimed, self._agree_values(belief, left), -1.0)
-        if left == 1:
+        agree = np.where(claimed, self._agree_values(belief, turns_left), -1.0)
+        if turns_left == 1:
             return agree, np.zeros((belief.size, self.automaton.claims))
-        found = self.expand(belief, left)
-        if found.after.size:
-            solved = self._solved.get(left - 2, SolvedLevel(found.key[:0], agree[:0]))
-            place = np.minimum(np.searchsorted(solved.key, found.key), max(len(solved.key) - 1, 0))
-            known = solved.key[place] == found.key if len(solved.key) else np.zeros(len(found.key), dtype=bool)
-            value = self._bounds(found.after, left - 2)
-            value[known] = solved.value[place[known]]
-            np.add.at(found.worth.reshape(-1), found.origin, value)
-        return agree, found.worth
+        result = self.expand(belief, turns_left)
+        if result.after.size:
+            solved = self._solved.get(turns_left - 2, SolvedLevel(result.key[:0], agree[:0]))
+            index = np.minimum(np.searchsorted(solved.key, result.key), max(len(solved.key) - 1, 0))
+            is_solved = solved.key[index] == result.key if len(solved.key) else np.zeros(len(result.key), dtype=bool)
+            value = self._bounds(result.after, turns_left - 2)
+            value[is_solved] = solved.value[index[is_solved]]
+            np.add.at(result.worth.reshape(-1), result.origin, value)
+        return agree, result.worth
 
     def response_points(self) -> Doubles:
         """Points of ten of the best response in each context against each policy, played out, ``[C, M]``."""
         automaton, n = self.automaton, self.automaton.width
-        left, total = self.first_left, np.zeros(self.chances.shape)
+        turns_left, total = self.first_turns_left, np.zeros(self.chances.shape)
         belief = self.initial_beliefs()
         while belief.size:
-            level, row, member = automaton.levels[left], belief.row, belief.member
-            context, policy, act = belief.context[row], level.policy[member], self.best_acts(belief, left)[row]
+            level, row, member = automaton.levels[turns_left], belief.row, belief.member
+            context, policy, act = belief.context[row], level.policy[member], self.best_acts(belief, turns_left)[row]
             agree = act == 2 * n
             total[context[agree], policy[agree]] = self.agree_points(level.claim[member], context)[agree]
-            if left == 1:
+            if turns_left == 1:
                 break
             claims = np.flatnonzero(~agree)
-            row, context, policy, member, act = (each[claims] for each in (row, context, policy, member, act))
-            closes = self.closes_deal(level, left)[member, act]
+            row, context, policy, member, act = (array[claims] for array in (row, context, policy, member, act))
+            closes = self.closes_deal(level, turns_left)[member, act]
             total[context, policy] = self.points[context, self._split[act]] * closes
-            then, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
-            on = np.flatnonzero(then >= 0)
-            belief, left = _group(row[on] * (2 * n) + answer[on], context[on], then[on]), left - 2
+            next_state, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
+            on = np.flatnonzero(next_state >= 0)
+            belief, turns_left = _group(row[on] * (2 * n) + answer[on], context[on], next_state[on]), turns_left - 2
         return total
 
     # Filtering: the policies that explain a history
@@ -341,26 +342,27 @@ class Pool:
         return _of_states(context, self._states_after(context, self._act_numbers(acts, offers)))
 
     def beliefs_after_latest(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:
-        """As :meth:`beliefs_after`; a row that no policy explains is explained by its latest answers, as many as fit.
+        """The beliefs after R histories; if no policy fits a history, its longest recent part that one fits counts.
 
-        Where no policy explains even the last answer, every policy counts that may ever make that claim on that turn.
-        For policies without memory only, whose answers depend on nothing before. A row may still have no members.
+        Where no policy fits even the last answer, every policy counts that may ever make that claim on that turn.
+        For policies without memory only, whose answers do not depend on earlier turns. A row may still have no members.
+        Shapes are those of :meth:`beliefs_after`.
         """
-        automaton, history, taken = self.automaton, self._act_numbers(acts, offers), acts.shape[1]
-        found = self._states_after(context, history)
-        for turn in range(automaton.seat + 2, taken, 2):
-            rows = np.flatnonzero((found < 0).all(axis=1))
+        automaton, history, turns_taken = self.automaton, self._act_numbers(acts, offers), acts.shape[1]
+        policy_states = self._states_after(context, history)
+        for turn in range(automaton.seat + 2, turns_taken, 2):
+            rows = np.flatnonzero((policy_states < 0).all(axis=1))
             anywhere = self._reachable_states(automaton.levels.get(automaton.rules.max_turns - turn))
             state = np.where(self.chances[context[rows]] > 0, anywhere, -1)
-            found[rows] = self._advance(state, history[rows], turn)
-        level = automaton.levels.get(automaton.rules.max_turns - taken)
-        if not taken or level is None:
-            return _of_states(context, found)
-        for row in np.flatnonzero((found < 0).all(axis=1)):
+            policy_states[rows] = self._advance(state, history[rows], turn)
+        level = automaton.levels.get(automaton.rules.max_turns - turns_taken)
+        if not turns_taken or level is None:
+            return _of_states(context, policy_states)
+        for row in np.flatnonzero((policy_states < 0).all(axis=1)):
             states = np.flatnonzero(level.claim == history[row, -1] % automaton.width)
             policies = level.policy[states]
-            found[row, policies] = np.where(self.chances[context[row], policies] > 0, states, -1)
-        return _of_states(context, found)
+            policy_states[row, policies] = np.where(self.chances[context[row], policies] > 0, states, -1)
+        return _of_states(context, policy_states)
 
     def _act_numbers(self, acts: Int8s, offers: Int8s) -> Index:
         """The acts of histories by number, ``[R, t]``."""
@@ -374,23 +376,23 @@ class Pool:
             state = np.where(automaton.opening == history[:, :1], state, -1)
         return self._advance(state, history, automaton.seat)
 
-    def _advance(self, state: Index, history: Index, turn: int) -> Index:
+    def _advance(self, state: Index, history: Index, first_turn: int) -> Index:
         """Follow ``state[R, M]`` at the seat's ``turn`` to the end of the history; -1 for policies that deviate."""
         automaton, n = self.automaton, self.automaton.width
-        for now in range(turn, history.shape[1], 2):
-            level = automaton.levels[automaton.rules.max_turns - now]
+        for turn in range(first_turn, history.shape[1], 2):
+            level = automaton.levels[automaton.rules.max_turns - turn]
             row, policy = np.nonzero(state >= 0)
-            at, claim = state[row, policy], history[row, now] % automaton.claims
-            fits = (level.answer[at, claim] == history[row, now + 1]) & (history[row, now] < 2 * n)
-            state[row, policy] = np.where(fits, level.following[at, claim], -1)
+            current, claim = state[row, policy], history[row, turn] % automaton.claims
+            fits = (level.answer[current, claim] == history[row, turn + 1]) & (history[row, turn] < 2 * n)
+            state[row, policy] = np.where(fits, level.following[current, claim], -1)
         return state
 
     def _reachable_states(self, level: Level | None) -> Index:
         """State of each policy at this turn, ``[M]``; -1 if unreachable."""
-        found = np.full(self.chances.shape[1], -1)
+        states = np.full(self.chances.shape[1], -1)
         if level is not None:
-            found[level.policy] = np.arange(len(level.policy))
-        return found
+            states[level.policy] = np.arange(len(level.policy))
+        return states
 
 
 class Adaptive:
@@ -411,11 +413,11 @@ class Adaptive:
             )
         self.personas, self.contexts, self.seat, self.rules, self.prior = personas, contexts, seat, rules, prior
         self.effort = effort
-        pools, self.pool_of = np.unique(contexts.own.counts, axis=0, return_inverse=True)
+        pools, self.pool_of = np.unique(contexts.own_views.counts, axis=0, return_inverse=True)
         self.pool_of = self.pool_of.reshape(-1)  # [C] number of each context's pool
         self.pools = len(pools)
         in_pool = self.pool_of == np.arange(self.pools)[:, None]
-        self.place = (in_pool.cumsum(axis=1) - 1)[self.pool_of, np.arange(contexts.size)]  # [C] its place in its pool
+        self.index_in_pool = (in_pool.cumsum(axis=1) - 1)[self.pool_of, np.arange(contexts.size)]  # [C]
         self._cache: dict[int, Pool] = {}
 
     def pool(self, number: int) -> Pool:
@@ -427,16 +429,16 @@ class Adaptive:
     def _solve(self, number: int) -> Pool:
         rows = np.flatnonzero(self.pool_of == number)
         types, weights = self.contexts.types[rows], self.contexts.weights[rows]
-        views, which = np.unique(types[weights > 0], return_inverse=True)
+        views, view_index = np.unique(types[weights > 0], return_inverse=True)
         size = len(views)
         chances = np.zeros((len(rows), len(self.personas) * size))
         context, _ = np.nonzero(weights > 0)
-        for each, persona in enumerate(self.personas):
-            np.add.at(chances, (context, each * size + which.reshape(-1)), weights[weights > 0] * persona.chance)
-        theirs = Views(self.contexts.theirs.counts[views], self.contexts.theirs.utilities[views])
-        automaton = Automaton(self.personas, theirs, self.seat, self.rules, self.prior)
-        own = Views(self.contexts.own.counts[rows], self.contexts.own.utilities[rows])
-        return Pool(automaton, own, chances, self.effort)
+        for i, persona in enumerate(self.personas):
+            np.add.at(chances, (context, i * size + view_index.reshape(-1)), weights[weights > 0] * persona.chance)
+        partner_views = Views(self.contexts.partner_views.counts[views], self.contexts.partner_views.utilities[views])
+        automaton = Automaton(self.personas, partner_views, self.seat, self.rules, self.prior)
+        own_views = Views(self.contexts.own_views.counts[rows], self.contexts.own_views.utilities[rows])
+        return Pool(automaton, own_views, chances, self.effort)
 
     def value(self) -> tuple[float, bool]:
         """Expected points of ten over the contexts, and whether they are exact rather than an upper bound."""
@@ -457,10 +459,12 @@ def is_enumerable(partner: Partner, rules: Rules) -> bool:
     personas = personas_of(partner)
     if personas is None or rules.disagree != "ends":
         return False
-    memoryless = [each.partner.traits.memoryless for each in personas]
+    memoryless = [persona.partner.traits.memoryless for persona in personas]
     if rules.message_length and not all(memoryless):
         return False
-    declared = (own or isinstance(each.partner, Remembers) for own, each in zip(memoryless, personas, strict=True))
+    declared = (
+        forgets or isinstance(persona.partner, Remembers) for forgets, persona in zip(memoryless, personas, strict=True)
+    )
     return rules.max_turns <= SHORT or all(declared)
 
 
@@ -480,22 +484,22 @@ def _of_states(context: Index, state: Index) -> Belief:
 
 
 def _group(group: Index, context: Index, member: Index) -> Belief:
-    """Members as beliefs, those of one group number together: ``[E]`` each."""
+    """Beliefs from members: those of one group number form one belief. All arguments are ``[E]``."""
     order = np.argsort(group, kind="stable")
     first = _first_of_runs(group[order])
     return Belief(context[order[first]], np.append(first, len(group)), member[order])
 
 
 def _first_of_runs(group: Index) -> Index:
-    """Where each run of equal numbers begins in sorted ``group[R]``, of at least 0."""
+    """The index at which each run of equal numbers begins in ``group[R]``, which is sorted and not negative."""
     return np.flatnonzero(np.diff(group, prepend=-1))
 
 
-def _pick(belief: Belief, which: Index) -> Belief:
-    sizes = np.diff(belief.start)[which]
+def _pick(belief: Belief, index: Index) -> Belief:
+    sizes = np.diff(belief.start)[index]
     start = np.concatenate([[0], np.cumsum(sizes)])
-    place = np.arange(start[-1]) - np.repeat(start[:-1] - belief.start[which], sizes)
-    return Belief(belief.context[which], start, belief.member[place])
+    member_index = np.arange(start[-1]) - np.repeat(start[:-1] - belief.start[index], sizes)
+    return Belief(belief.context[index], start, belief.member[member_index])
 
 
 def _join(parts: list[tuple[Belief, Hashes]]) -> Belief:

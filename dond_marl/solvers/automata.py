@@ -62,14 +62,18 @@ def drawn_personas(partner: Partner) -> list[Persona]:
     """The personas of ``partner``, nested ones resolved; itself where none is drawn."""
     if partner.traits.deterministic or not isinstance(partner, HasPersonas):
         return [Persona(1.0, partner)]
-    inner = [(chance, each) for chance, persona in partner.personas() for each in drawn_personas(persona)]
-    return [Persona(chance * each.chance, each.partner) for chance, each in inner if chance * each.chance > 0]
+    personas = [
+        Persona(chance * persona.chance, persona.partner)
+        for chance, inner in partner.personas()
+        for persona in drawn_personas(inner)
+    ]
+    return [persona for persona in personas if persona.chance > 0]
 
 
 def personas_of(partner: Partner) -> list[Persona] | None:
     """The deterministic personas of ``partner``; ``None`` where one of them is not deterministic."""
-    found = drawn_personas(partner)
-    return found if all(each.partner.traits.deterministic for each in found) else None
+    personas = drawn_personas(partner)
+    return personas if all(persona.partner.traits.deterministic for persona in personas) else None
 
 
 class Level(NamedTuple):
@@ -88,9 +92,9 @@ class Automaton:
         self.personas, self.views, self.seat, self.rules, self.prior = personas, views, seat, rules, prior
         self.splits: Splits = splits_of(views.counts[:1])
         self.width = int(self.splits.number[0])  # N
-        self.rest: Index = self.splits.rest[0]
+        self.complement: Index = self.splits.complement[0]
         # A partner that answers INSIST as PROPOSE may declare it (``insist_is_propose``): half as many claims.
-        same = all(getattr(each.partner, "insist_is_propose", False) for each in personas)
+        same = all(getattr(persona.partner, "insist_is_propose", False) for persona in personas)
         self.claims = self.width if same else 2 * self.width  # H claims of the seat: PROPOSE of each split, then INSIST
         policies = np.arange(len(personas) * views.size)
         self.opening: Index = np.full(len(policies), 2 * self.width + 3)  # [M] the opening act of each policy
@@ -102,28 +106,30 @@ class Automaton:
         n, none = self.width, np.full(len(policies), self.width)
         acts, offers = np.zeros((0, len(policies)), dtype=np.int8), np.zeros((0, 3, len(policies)), dtype=np.int8)
         start = _Start(policies, none, policies.astype(np.uint64), acts, offers)
-        left = self.rules.max_turns - self.seat
+        turns_left = self.rules.max_turns - self.seat
         if self.seat:
             self.opening = self._answers(policies, acts, offers).astype(np.int64)
             speaks = np.flatnonzero(self.opening < 2 * n)
             self.first[:] = -1
             self.first[speaks] = np.arange(len(speaks))
             claim = self.opening[speaks]
-            some = start.rows(speaks)
-            start = _Start(some.policy, claim % n, some.memory, *self.extend_history(some.acts, some.offers, claim))
-        while left > 0 and len(start.policy):
+            speaking = start.rows(speaks)
+            start = _Start(
+                speaking.policy, claim % n, speaking.memory, *self.extend_history(speaking.acts, speaking.offers, claim)
+            )
+        while turns_left > 0 and len(start.policy):
             # The answers depend on the memory alone, which several states that differ in the claim share.
-            _, some_rows, which = np.unique(start.memory, return_index=True, return_inverse=True)
-            answer, following, then = self._answer_all(start.rows(some_rows), left)
-            which = which.reshape(-1)
-            self.levels[left] = Level(start.policy, start.claim, answer[which], following[which])
-            start, left = then, left - 2
+            _, first_rows, inverse = np.unique(start.memory, return_index=True, return_inverse=True)
+            answer, following, next_start = self._answer_all(start.rows(first_rows), turns_left)
+            inverse = inverse.reshape(-1)
+            self.levels[turns_left] = Level(start.policy, start.claim, answer[inverse], following[inverse])
+            start, turns_left = next_start, turns_left - 2
 
-    def _answer_all(self, start: _Start, left: int) -> tuple[NDArray[np.int16], NDArray[np.int32], _Start]:
+    def _answer_all(self, start: _Start, turns_left: int) -> tuple[NDArray[np.int16], NDArray[np.int32], _Start]:
         """The answers to every claim and the following states, ``[Q, H]`` each, and those states without duplicates."""
-        claims, size, states = self.claims if left > 1 else 0, len(start.policy), _DistinctStates()
+        claims, size, states = self.claims if turns_left > 1 else 0, len(start.policy), _DistinctStates()
         if size * claims > ROOM:
-            raise OutOfReach(f"{size:,} states with {left} turns left are too many to be exact about")
+            raise OutOfReach(f"{size:,} states with {turns_left} turns left are too many to be exact about")
         answer = np.empty((size, claims), dtype=np.int16)
         following = np.full((size, claims), -1, dtype=np.int32)
         step = max(BLOCK // max(claims, 1), 1)
@@ -135,11 +141,11 @@ class Automaton:
             reply = self._answers(query.policy, acts, offers)
             answer[begin : begin + step] = reply.reshape(-1, claims)
             on = np.flatnonzero(reply < 2 * self.width)
-            if left == 2 or not len(on):
+            if turns_left == 2 or not len(on):
                 continue
             claimed = reply[on].astype(np.int64)
             acts, offers = self.extend_history(acts[:, on], offers[..., on], claimed)
-            memory = self._memory(query.policy[on], acts, offers, left - 2)
+            memory = self._memory(query.policy[on], acts, offers, turns_left - 2)
             following[rows[on], claim[on]] = states.numbers(
                 _Start(query.policy[on], claimed % self.width, memory, acts, offers)
             )
@@ -151,10 +157,10 @@ class Automaton:
         offer = self.splits.oA[0][numbers % self.width].T
         return np.concatenate([acts, act[None]]), np.concatenate([offers, offer[None]])
 
-    def _memory(self, policy: Index, acts: Int8s, offers: Int8s, left: int) -> Hashes:
+    def _memory(self, policy: Index, acts: Int8s, offers: Int8s, turns_left: int) -> Hashes:
         """A hash of the policies' memory, ``[R]``: 64 bits, so that collisions can be neglected."""
         keys = mix_hashes(np.zeros(len(policy), dtype=np.uint64), policy)
-        if left == 1:  # the policies do not act again
+        if turns_left == 1:  # the policies do not act again
             return keys
         # The next claim is no part of the summary: any number will do.
         any_claim = np.zeros(len(policy), dtype=np.int64)
@@ -220,29 +226,31 @@ class _DistinctStates:
 
     def __init__(self) -> None:
         self._keys: Hashes = np.zeros(0, dtype=np.uint64)  # ascending
-        self._places = np.zeros(0, dtype=np.int32)
+        self._numbers = np.zeros(0, dtype=np.int32)
         self._parts: list[_Start] = []
 
     def numbers(self, states: _Start) -> NDArray[np.int32]:
         """The number of each state, ``[R]``; equal states have one number."""
-        keys, first, which = np.unique(mix_hashes(states.memory, states.claim), return_index=True, return_inverse=True)
-        place = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
-        known = self._keys[place] == keys if len(self._keys) else np.zeros(len(keys), dtype=bool)
-        new = np.flatnonzero(~known)
+        keys, first, inverse = np.unique(
+            mix_hashes(states.memory, states.claim), return_index=True, return_inverse=True
+        )
+        index = np.minimum(np.searchsorted(self._keys, keys), max(len(self._keys) - 1, 0))
+        is_known = self._keys[index] == keys if len(self._keys) else np.zeros(len(keys), dtype=bool)
+        new_rows = np.flatnonzero(~is_known)
         numbers = np.empty(len(keys), dtype=np.int32)
-        numbers[known] = self._places[place[known]]
-        numbers[new] = len(self._keys) + np.arange(len(new))
-        if len(new):
-            merged = np.concatenate([self._keys, keys[new]])
+        numbers[is_known] = self._numbers[index[is_known]]
+        numbers[new_rows] = len(self._keys) + np.arange(len(new_rows))
+        if len(new_rows):
+            merged = np.concatenate([self._keys, keys[new_rows]])
             order = np.argsort(merged, kind="stable")
-            self._keys, self._places = merged[order], np.concatenate([self._places, numbers[new]])[order]
-            self._parts.append(states.rows(first[new]))
-        return numbers[which.reshape(-1)]
+            self._keys, self._numbers = merged[order], np.concatenate([self._numbers, numbers[new_rows]])[order]
+            self._parts.append(states.rows(first[new_rows]))
+        return numbers[inverse.reshape(-1)]
 
     def in_order(self, before: _Start) -> _Start:
         """All states by number; ``before``: the states of the seat's previous turn."""
-        taken, empty = len(before.acts) + 2, np.zeros(0, dtype=np.int64)
-        none = _Start(empty, empty, self._keys[:0], np.zeros((taken, 0), np.int8), np.zeros((taken, 3, 0), np.int8))
+        length, empty = len(before.acts) + 2, np.zeros(0, dtype=np.int64)
+        none = _Start(empty, empty, self._keys[:0], np.zeros((length, 0), np.int8), np.zeros((length, 3, 0), np.int8))
         return _Start(*(np.concatenate(column, axis=-1) for column in zip(none, *self._parts, strict=True)))
 
 

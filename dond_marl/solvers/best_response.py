@@ -42,21 +42,23 @@ class States(NamedTuple):
     fits: Index  # [S] bit k: whether the context's type k is still possible
     claim: Index  # [S] split that the partner's latest claim keeps for it
     offered: Bools  # [S] whether its last act was that offer, so that AGREE is legal
-    own: Index  # [S] split of the seat's own latest claim; N where it does not matter
+    own_claim: Index  # [S] split of the seat's own latest claim; N where it does not matter
 
     @property
     def size(self) -> int:
         return len(self.context)
 
     def rows(self, index: Index | slice) -> States:
-        return States(self.context[index], self.fits[index], self.claim[index], self.offered[index], self.own[index])
+        return States(
+            self.context[index], self.fits[index], self.claim[index], self.offered[index], self.own_claim[index]
+        )
 
 
 class Steps(NamedTuple):
     """The results of acts in J states of one context: certain points, and the states after the partner's answer."""
 
     paid: Doubles  # [J, A] expected points of ten of the games that end; minus infinity for illegal claims
-    origin: Index  # [E] which of the J * A each following state comes from
+    origin: Index  # [E] the index among the J * A from which each following state comes
     following: NDArray[np.int64]  # [E] numbers of states, see :meth:`Moves.pack`
 
 
@@ -69,13 +71,13 @@ class Moves:
         self.width = replies.width
         splits = contexts.splits
         assert splits.oA.shape[1] == self.width, "the partner's views are of the contexts' pools"
-        self.points = split_points(contexts.own, splits)
-        self.rest = splits.rest
+        self.points = split_points(contexts.own_views, splits)
+        self.complement = splits.complement
         self.splits = splits.number
         types = contexts.types.shape[1]
         self._bits = np.int64(1) << np.arange(types, dtype=np.int64)
-        self._owns = self.width + 1 if self.rejects else 1
-        room = contexts.size * (self.width + 1) * 2 * self._owns
+        self._own_claims = self.width + 1 if self.rejects else 1
+        room = contexts.size * (self.width + 1) * 2 * self._own_claims
         if types + int(room).bit_length() > KEY_BITS:
             raise OutOfReach(
                 f"{types} possible partner values and {self.width} splits are too many for an exact best response: "
@@ -87,17 +89,19 @@ class Moves:
         """One number per state, ascending with the context."""
         belief = (states.context << len(self._bits)) | states.fits
         public = (belief * (self.width + 1) + states.claim) * 2 + states.offered
-        return public * self._owns + states.own if self.rejects else public
+        return public * self._own_claims + states.own_claim if self.rejects else public
 
     def unpack(self, numbers: NDArray[np.int64]) -> States:
-        rest, own = np.divmod(numbers, self._owns) if self.rejects else (numbers, np.full(len(numbers), self.width))
-        rest, offered = np.divmod(rest, 2)
-        belief, claim = np.divmod(rest, self.width + 1)
-        return States(belief >> len(self._bits), belief & (self._bits.sum()), claim, offered.astype(bool), own)
+        code, own_claim = (
+            np.divmod(numbers, self._own_claims) if self.rejects else (numbers, np.full(len(numbers), self.width))
+        )
+        code, offered = np.divmod(code, 2)
+        belief, claim = np.divmod(code, self.width + 1)
+        return States(belief >> len(self._bits), belief & (self._bits.sum()), claim, offered.astype(bool), own_claim)
 
-    def types_answering(self, context: Index, query: Index, answer: Index, left: int) -> Index:
+    def types_answering(self, context: Index, query: Index, answer: Index, turns_left: int) -> Index:
         """The types of each context that give ``answer[R]`` to ``query[R]``, ``[R]`` as bits."""
-        fits = self.replies.codes(left)[self.contexts.types[context], query[:, None]] == answer[:, None]
+        fits = self.replies.codes(turns_left)[self.contexts.types[context], query[:, None]] == answer[:, None]
         bits: Index = (fits * self._bits).sum(axis=1)
         return bits
 
@@ -125,15 +129,16 @@ class Moves:
     #     1       5   6   5          5   101                   001                   type 0 after answer 5
     #                                6   010                   010                   type 1 after answer 6
 
-    def steps(self, states: States, left: int) -> Steps:
-        """The results of every act that is answered, with ``left`` turns left, at least 2, in states of one context."""
+    def steps(self, states: States, turns_left: int) -> Steps:
+        """The results of every answered act in states of one context, with ``turns_left`` turns left, at least 2."""
         n, size = self.width, states.size
         claims = np.flatnonzero(np.tile(np.arange(n) < self.splits[states.context[0]], 2))
         paid = np.full((size, 2 * n + self.rejects), -np.inf)
-        parts = [(np.arange(size), claims, self._answers(states, claims, claims % n, left - 1))]
-        for own in np.unique(states.own) if self.rejects else ():  # a refusal leaves the seat's own claim as it is
-            rows = np.flatnonzero(states.own == own)
-            steps = self._answers(states.rows(rows), np.array([2 * n + 1 + own]), np.array([own]), left - 1)
+        parts = [(np.arange(size), claims, self._answers(states, claims, claims % n, turns_left - 1))]
+        for claim in np.unique(states.own_claim) if self.rejects else ():  # a refusal leaves the seat's own claim
+            rows = np.flatnonzero(states.own_claim == claim)
+            query, own_claims = np.array([2 * n + 1 + claim]), np.array([claim])
+            steps = self._answers(states.rows(rows), query, own_claims, turns_left - 1)
             parts.append((rows, np.array([2 * n]), steps))
         origins = []
         for rows, acts, steps in parts:
@@ -142,35 +147,39 @@ class Moves:
             origins.append(rows[row] * paid.shape[1] + acts[act])
         return Steps(paid, np.concatenate(origins), np.concatenate([steps.following for _, _, steps in parts]))
 
-    def add_end_points(self, worth: Doubles, states: States, left: int) -> None:
+    def add_end_points(self, worth: Doubles, states: States, turns_left: int) -> None:
         """Add the points of the partner's END to ``worth[S, A]``: a deal where the claim is the rest of the partner's.
 
         A refusal on the last turn of the game is an END too.
         """
-        n, codes = self.width, self.replies.codes(left - 1)
+        n, codes = self.width, self.replies.codes(turns_left - 1)
         rows = np.flatnonzero(states.claim < n)
-        some = states.rows(rows)
-        types, mine = self.contexts.types[some.context], self.rest[some.context, some.claim]
-        acts = [(mine, mine), (mine + n, mine + n)]  # of the seat, and the queries to the partner
+        claimed = states.rows(rows)
+        types, complement = self.contexts.types[claimed.context], self.complement[claimed.context, claimed.claim]
+        # Acts of the seat, and the queries to the partner.
+        acts = [(complement, complement), (complement + n, complement + n)]
         if self.rejects:
-            acts.append((np.full(len(rows), 2 * n), 2 * n + 1 + some.own))
+            acts.append((np.full(len(rows), 2 * n), 2 * n + 1 + claimed.own_claim))
         for act, query in acts:
             answer = codes[types, query[:, None]]
-            stops = (answer == 2 * n + 2) | ((answer == 2 * n + 1) & self.rejects & (left == 2))
+            stops = (answer == 2 * n + 2) | ((answer == 2 * n + 1) & self.rejects & (turns_left == 2))
             if stops.any():
-                paid = self.points[some.context, mine] * (self.weights(some) * stops).sum(axis=1)
-                worth[rows, act] += paid if act[0] < 2 * n else paid * (some.own == mine)
+                paid = self.points[claimed.context, complement] * (self.weights(claimed) * stops).sum(axis=1)
+                worth[rows, act] += paid if act[0] < 2 * n else paid * (claimed.own_claim == complement)
 
-    def _answers(self, states: States, queries: Index, own: Index, left: int) -> Steps:
-        """The partner's answers with ``left`` turns left to it, except END; ``own[Q]`` is the seat's claim by then."""
+    def _answers(self, states: States, queries: Index, own_claims: Index, turns_left: int) -> Steps:
+        """The partner's answers with ``turns_left`` turns left to it, except END.
+
+        ``own_claims[Q]`` are the seat's claims at that time.
+        """
         n, context = self.width, int(states.context[0])
-        answer = self.replies.codes(left)[self.contexts.types[context]][:, queries]  # [K, Q]
-        offer, safe = answer < 2 * n, np.minimum(own, n - 1)
+        answer = self.replies.codes(turns_left)[self.contexts.types[context]][:, queries]  # [K, Q]
+        offer, safe = answer < 2 * n, np.minimum(own_claims, n - 1)
         deal = answer == 2 * n
-        if left == 1:
-            deal |= offer & (answer % n == self.rest[context, safe]) & (own < n)
-        paid = (self.weights(states) @ deal) * self.points[context, safe] * (own < n)
-        if left == 1:
+        if turns_left == 1:
+            deal |= offer & (answer % n == self.complement[context, safe]) & (own_claims < n)
+        paid = (self.weights(states) @ deal) * self.points[context, safe] * (own_claims < n)
+        if turns_left == 1:
             return Steps(paid, *(np.zeros((2, 0), dtype=np.int64)))
         goes_on = offer | (answer == 2 * n + 1) if self.rejects else offer
         query, kind = np.nonzero(goes_on.T & (self.contexts.weights[context] > 0))
@@ -179,16 +188,16 @@ class Moves:
         np.add.at(fits, of_group, self._bits[kind])
         query, code = np.divmod(group, 2 * n + 2)
         following = states.fits[:, None] & fits
-        row, place = np.nonzero(following)
-        offered = code[place] < 2 * n
+        row, column = np.nonzero(following)
+        offered = code[column] < 2 * n
         after = States(
             states.context[row],
-            following[row, place],
-            np.where(offered, code[place] % n, states.claim[row]),
+            following[row, column],
+            np.where(offered, code[column] % n, states.claim[row]),
             offered,
-            own[query[place]] if self.rejects else np.full(len(row), n),
+            own_claims[query[column]] if self.rejects else np.full(len(row), n),
         )
-        return Steps(paid, row * len(queries) + query[place], self.pack(after))
+        return Steps(paid, row * len(queries) + query[column], self.pack(after))
 
 
 class Level(NamedTuple):
@@ -199,12 +208,12 @@ class Level(NamedTuple):
     act: Index  # [S] the best act, in the numbering of :mod:`dond_marl.solvers.replies`
 
     def contains(self, numbers: NDArray[np.int64]) -> Bools:
-        """Which of ``numbers[R]`` are its own, ``[R]``."""
+        """Mask of the ``numbers[R]`` that are in this table, ``[R]``."""
         if not len(self.numbers):
             return np.zeros(len(numbers), dtype=bool)
-        place = np.searchsorted(self.numbers, numbers)
-        found: Bools = self.numbers[np.minimum(place, len(self.numbers) - 1)] == numbers
-        return found
+        index = np.searchsorted(self.numbers, numbers)
+        contained: Bools = self.numbers[np.minimum(index, len(self.numbers) - 1)] == numbers
+        return contained
 
 
 _NO_STATES = Level(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0, dtype=np.int64))
@@ -214,7 +223,7 @@ ALL = -1  # in place of a context: states of all contexts
 
 
 class Solver:
-    """Solves requested states, and those of the states that can follow them which decide their values, each once.
+    """Solves the requested states, and those following states that decide their values, each once.
 
     Under ``disagree="ends"`` it is a branch and bound over all contexts at once, by the bound of a seat to which the
     partner's type is revealed after its act (QMDP: Littman, Cassandra, Kaelbling 1995, section 3): acts are played out
@@ -226,35 +235,35 @@ class Solver:
         self._levels: dict[tuple[int, int], Level] = {}  # by context, or ALL, and turns left
         self._revealed: dict[int, Doubles] = {}  # by turns left
 
-    def solve(self, numbers: NDArray[np.int64], left: int) -> Level:
-        """The states ``numbers[R]`` of the turn with ``left`` turns left, in their order."""
+    def solve(self, numbers: NDArray[np.int64], turns_left: int) -> Level:
+        """The states ``numbers[R]`` of the turn with ``turns_left`` turns left, in their order."""
         if not self.moves.rejects:
-            return self._solve_level(ALL, numbers, left)
+            return self._solve_level(ALL, numbers, turns_left)
         values, act = np.empty(len(numbers)), np.empty(len(numbers), dtype=np.int64)
         for context, rows in self._by_context(numbers):
-            level = self._solve_level(context, numbers[rows], left)
+            level = self._solve_level(context, numbers[rows], turns_left)
             values[rows], act[rows] = level.values, level.act
         return Level(numbers, values, act)
 
     def values(self, seat: int) -> Doubles:
         """The value of the best response in each context before the first act, ``[C]`` points of ten."""
-        moves, left = self.moves, self.moves.replies.rules.max_turns - seat
+        moves, turns_left = self.moves, self.moves.replies.rules.max_turns - seat
         openings = [moves.opening(context, seat) for context in range(moves.contexts.size)]
-        reached = self.solve(np.concatenate([opening.following for opening in openings]), left).values
+        reached = self.solve(np.concatenate([opening.following for opening in openings]), turns_left).values
         context = np.repeat(np.arange(len(openings)), [len(opening.following) for opening in openings])
         paid = np.array([opening.paid[0, 0] for opening in openings])
         values: Doubles = paid + np.bincount(context, reached, len(openings))
         return values
 
-    def act_values(self, numbers: NDArray[np.int64], left: int) -> Doubles:
-        """The value of every act that is answered, in states with ``left`` turns left, at least 2.
+    def act_values(self, numbers: NDArray[np.int64], turns_left: int) -> Doubles:
+        """The value of every act that is answered, in states with ``turns_left`` turns left, at least 2.
 
         ``[S, A]`` points of ten times the states' probability: PROPOSE of each split, INSIST of each, and where a
         refusal ends nothing, that. Minus infinity for illegal claims.
         """
         worth = np.empty((len(numbers), 2 * self.moves.width + self.moves.rejects))
         for _, rows in self._by_context(numbers):
-            worth[rows] = self._act_values(self.moves.unpack(numbers[rows]), left)
+            worth[rows] = self._act_values(self.moves.unpack(numbers[rows]), turns_left)
         return worth
 
     def _by_context(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, Index]]:
@@ -262,46 +271,46 @@ class Solver:
         for context in np.unique(contexts).tolist():
             yield context, np.flatnonzero(contexts == context)
 
-    def _solve_level(self, context: int, numbers: NDArray[np.int64], left: int) -> Level:
+    def _solve_level(self, context: int, numbers: NDArray[np.int64], turns_left: int) -> Level:
         """The states ``numbers[R]`` of one context, or of any (``ALL``), in their order."""
-        known = self._levels.get((context, left), _NO_STATES)
-        new = np.sort(numbers[~known.contains(numbers)])
-        if len(new):
-            solved = self._solve(new[np.append(True, np.diff(new) > 0)], left)
-            place = np.searchsorted(known.numbers, solved.numbers)
-            both = (np.insert(old, place, found) for old, found in zip(known, solved, strict=True))
-            known = self._levels[context, left] = Level(*both)
-        place = np.searchsorted(known.numbers, numbers)
-        return Level(numbers, known.values[place], known.act[place])
+        cached = self._levels.get((context, turns_left), _NO_STATES)
+        missing = np.sort(numbers[~cached.contains(numbers)])
+        if len(missing):
+            solved = self._solve(missing[np.append(True, np.diff(missing) > 0)], turns_left)
+            index = np.searchsorted(cached.numbers, solved.numbers)
+            merged = (np.insert(column, index, added) for column, added in zip(cached, solved, strict=True))
+            cached = self._levels[context, turns_left] = Level(*merged)
+        index = np.searchsorted(cached.numbers, numbers)
+        return Level(numbers, cached.values[index], cached.act[index])
 
-    def _solve(self, numbers: NDArray[np.int64], left: int) -> Level:
+    def _solve(self, numbers: NDArray[np.int64], turns_left: int) -> Level:
         """Expectimax: the values of states, given those of the seat's next turn."""
         moves, n = self.moves, self.moves.width
         states = moves.unpack(numbers)
-        values, act = _ending_values(moves, states, left)
-        if left == 1:
+        values, act = _ending_values(moves, states, turns_left)
+        if turns_left == 1:
             return Level(numbers, values, act)
         claims = moves.points[states.context]
         taste = np.hstack([claims, claims, np.full((states.size, int(moves.rejects)), -1.0)])
         if moves.rejects:
-            worth = self._act_values(states, left)
+            worth = self._act_values(states, turns_left)
             best, chosen = _best_acts(worth, taste)
         else:
-            best, chosen = self._search(states, values, taste, left)
+            best, chosen = self._search(states, values, taste, turns_left)
         better = best > values + SAME
         act = np.where(better, np.where(chosen < 2 * n, chosen, 2 * n + 1), act)
         return Level(numbers, np.where(better, best, values), act)
 
-    def _act_values(self, states: States, left: int) -> Doubles:
-        """As :meth:`act_values`, in states of one context."""
+    def _act_values(self, states: States, turns_left: int) -> Doubles:
+        """The values of :meth:`act_values` in states of one context."""
         moves = self.moves
         key = moves.pack(states) if moves.rejects else states.fits
-        _, first, which = np.unique(key, return_index=True, return_inverse=True)
-        steps = moves.steps(states.rows(first), left)
-        reached = self.solve(steps.following, left - 2).values if len(steps.following) else None
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        steps = moves.steps(states.rows(first), turns_left)
+        reached = self.solve(steps.following, turns_left - 2).values if len(steps.following) else None
         worth = steps.paid + np.bincount(steps.origin, reached, steps.paid.size).reshape(steps.paid.shape)
-        worth = worth[which]
-        moves.add_end_points(worth, states, left)
+        worth = worth[inverse]
+        moves.add_end_points(worth, states, turns_left)
         return worth
 
     # `_search` keeps a value for every act of every belief (a context and a set of types; which claim is on the table
@@ -310,83 +319,84 @@ class Solver:
     # next best ones, twice as many in each round. A state is closed once the act that would be chosen is played out, or
     # once ending the game is worth as much as the best bound.
 
-    def _search(self, states: States, ending: Doubles, taste: Doubles, left: int) -> tuple[Doubles, Index]:
+    def _search(self, states: States, ending: Doubles, taste: Doubles, turns_left: int) -> tuple[Doubles, Index]:
         """The best value ``[S]`` of an act that is answered, and the act; a bound where ``ending[S]`` is as good."""
         belief = self._beliefs(states)
-        _, first, which = np.unique(belief, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(belief, return_index=True, return_inverse=True)
         beliefs = states.rows(first)
-        worth, played = self._bounds(beliefs, left), np.zeros((len(first), 2 * self.moves.width), dtype=bool)
+        worth, played = self._bounds(beliefs, turns_left), np.zeros((len(first), 2 * self.moves.width), dtype=bool)
         bonus = np.zeros((states.size, worth.shape[1]))
-        self.moves.add_end_points(bonus, states, left)
+        self.moves.add_end_points(bonus, states, turns_left)
         best, chosen = np.zeros(states.size), np.zeros(states.size, dtype=np.int64)
         rows, many = np.arange(states.size), 1
         while True:
-            total = worth[which[rows]] + bonus[rows]
+            total = worth[inverse[rows]] + bonus[rows]
             best[rows], chosen[rows] = _best_acts(total, taste[rows])
-            closed = played[which[rows], chosen[rows]] | (best[rows] <= ending[rows] + SAME)
+            closed = played[inverse[rows], chosen[rows]] | (best[rows] <= ending[rows] + SAME)
             rows, total = rows[~closed], total[~closed]
             if not len(rows):
                 return best, chosen
             to_play = np.zeros_like(played)
-            to_play[which[rows], chosen[rows]] = True
+            to_play[inverse[rows], chosen[rows]] = True
             if many > 1:
                 likely = np.argpartition(-total, min(many, total.shape[1]) - 1, axis=1)[:, :many]
-                to_play[which[rows][:, None], likely] = True
+                to_play[inverse[rows][:, None], likely] = True
             belief, act = np.nonzero(to_play & ~played & np.isfinite(worth))
-            worth[belief, act] = self._values_of(beliefs.rows(belief), act, left)
+            worth[belief, act] = self._values_of(beliefs.rows(belief), act, turns_left)
             played |= to_play
             many *= 2
 
     def _beliefs(self, states: States) -> Index:
         return (states.context << len(self.moves._bits)) | states.fits
 
-    def _bounds(self, beliefs: States, left: int) -> Doubles:
+    def _bounds(self, beliefs: States, turns_left: int) -> Doubles:
         """Upper bounds of the values of all acts in different beliefs, ``[U, 2N]``; minus infinity for illegal ones."""
         belief, kind = np.nonzero(self.moves.weights(beliefs))
         context = beliefs.context[belief]
         weights = self.moves.contexts.weights[context, kind]
-        worth = self._revealed_acts(context, kind, left) * weights[:, None]
+        worth = self._revealed_acts(context, kind, turns_left) * weights[:, None]
         bounds: Doubles = np.add.reduceat(worth, np.searchsorted(belief, np.arange(beliefs.size)), axis=0)
         return bounds
 
-    def _revealed_acts(self, context: Index, kind: Index, left: int) -> Doubles:
-        """The value of each act against one known type, ``[R, 2N]``, of a seat with ``left`` turns left, at least 2."""
+    def _revealed_acts(self, context: Index, kind: Index, turns_left: int) -> Doubles:
+        """The value of each act against one known type, ``[R, 2N]``, with ``turns_left`` turns left, at least 2."""
         moves, n = self.moves, self.moves.width
-        answers = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], : 2 * n]  # -1: no legal claim
-        claims, rest = np.tile(moves.points[context], 2), np.tile(moves.rest[context], 2)
+        types = moves.contexts.types[context, kind]
+        answers = moves.replies.codes(turns_left - 1)[types, : 2 * n]  # -1: no legal claim
+        claims, complement = np.tile(moves.points[context], 2), np.tile(moves.complement[context], 2)
         agreed = answers == 2 * n
-        if left == 2:  # the last turn of the game: a claim of the rest is a deal
-            worth = np.where(agreed | (answers == rest) | (answers == rest + n), claims, 0.0)
+        if turns_left == 2:  # the last turn of the game: a claim of the rest is a deal
+            worth = np.where(agreed | (answers == complement) | (answers == complement + n), claims, 0.0)
         else:
-            agreeing = np.take_along_axis(claims, rest[:, :n], axis=1)  # to each claim of the partner
-            after = np.maximum(agreeing, self._revealed_values(left - 2)[context, kind][:, None])
+            agreeing = np.take_along_axis(claims, complement[:, :n], axis=1)  # to each claim of the partner
+            after = np.maximum(agreeing, self._revealed_values(turns_left - 2)[context, kind][:, None])
             ended = np.zeros((len(context), 3))
             worth = np.where(agreed, claims, np.take_along_axis(np.hstack([after, after, ended]), answers, axis=1))
         worth[answers < 0] = -np.inf
         return worth
 
-    def _revealed_values(self, left: int) -> Doubles:
+    def _revealed_values(self, turns_left: int) -> Doubles:
         """The value of the best answered act against each known type, ``[C, K]``."""
-        if left not in self._revealed:
+        if turns_left not in self._revealed:
             values = np.zeros(self.moves.contexts.weights.shape)
-            if left > 1:
+            if turns_left > 1:
                 context, kind = np.nonzero(self.moves.contexts.weights)
-                values[context, kind] = self._revealed_acts(context, kind, left).max(axis=1)
-            self._revealed[left] = values
-        return self._revealed[left]
+                values[context, kind] = self._revealed_acts(context, kind, turns_left).max(axis=1)
+            self._revealed[turns_left] = values
+        return self._revealed[turns_left]
 
-    def _values_of(self, states: States, act: Index, left: int) -> Doubles:
+    def _values_of(self, states: States, act: Index, turns_left: int) -> Doubles:
         """The value of ``act[S]`` in each of the states, without END."""
         moves, n = self.moves, self.moves.width
         row, kind = np.nonzero(moves.weights(states))
-        context, own = states.context[row], act[row] % n
-        answer = moves.replies.codes(left - 1)[moves.contexts.types[context, kind], act[row]].astype(np.int64)
+        context, own_claim = states.context[row], act[row] % n
+        answer = moves.replies.codes(turns_left - 1)[moves.contexts.types[context, kind], act[row]].astype(np.int64)
         offer, deal = answer < 2 * n, answer == 2 * n
-        if left == 2:
-            deal |= offer & (answer % n == moves.rest[context, own])
+        if turns_left == 2:
+            deal |= offer & (answer % n == moves.complement[context, own_claim])
         weights = moves.contexts.weights[context, kind] * deal
         values: Doubles = np.bincount(row, weights, states.size) * moves.points[states.context, act % n]
-        if left > 2:
+        if turns_left > 2:
             row, kind, answer = row[offer], kind[offer], answer[offer]
             group, of_group = np.unique(row * 2 * n + answer, return_inverse=True)
             fits = np.zeros(len(group), dtype=np.int64)
@@ -394,7 +404,7 @@ class Solver:
             row, answer = np.divmod(group, 2 * n)
             none, offered = np.full(len(group), n), np.ones(len(group), dtype=bool)
             after = moves.pack(States(states.context[row], fits, answer % n, offered, none))
-            values += np.bincount(row, self.solve(after, left - 2).values, states.size)
+            values += np.bincount(row, self.solve(after, turns_left - 2).values, states.size)
         return values
 
 
@@ -413,7 +423,7 @@ def best_response_value(
     games of at most three turns. Raises :class:`NotComputable` for others, and :class:`OutOfReach`.
     """
     check_exact(partner, rules)
-    solver = Solver(Moves(contexts, Replies(partner, rules, contexts.theirs, prior)))
+    solver = Solver(Moves(contexts, Replies(partner, rules, contexts.partner_views, prior)))
     return float(solver.values(seat) @ contexts.shares)
 
 
@@ -436,14 +446,14 @@ def check_exact(partner: Partner, rules: Rules) -> None:
         )
 
 
-def _ending_values(moves: Moves, states: States, left: int) -> tuple[Doubles, Index]:
+def _ending_values(moves: Moves, states: States, turns_left: int) -> tuple[Doubles, Index]:
     """The value of ending the game, ``[S]``, and the act that does: AGREE, END, or a claim on the last turn."""
     n = moves.width
     claimed = states.claim < n
-    mine = moves.rest[states.context, np.minimum(states.claim, n - 1)]
-    worth = moves.points[states.context, mine] * moves.weights(states).sum(axis=1) * claimed
+    complement = moves.complement[states.context, np.minimum(states.claim, n - 1)]
+    worth = moves.points[states.context, complement] * moves.weights(states).sum(axis=1) * claimed
     act = np.where(states.offered, 2 * n, 2 * n + 2)
-    if left == 1:  # claiming what the partner leaves is a deal too
-        return worth, np.where(claimed & ~states.offered, mine, act)
-    selected = claimed & (states.own == mine)
+    if turns_left == 1:  # claiming what the partner leaves is a deal too
+        return worth, np.where(claimed & ~states.offered, complement, act)
+    selected = claimed & (states.own_claim == complement)
     return worth * (states.offered | selected), act

@@ -3,8 +3,8 @@
 A *view* is a pool and a seat's own values. A *context* is a view together with the partner's possible values and their
 probabilities under the scenario prior. Many scenarios share one context: the 5,295 legal ones have 438.
 
-What a seat that knows its own values can tell: under ``lewis``, ``self_play`` and ``dialogues`` its pool and values fix
-the legal scenarios of :func:`dond_marl.scenarios.sources.lewis_space` that it may be in, at most 26, each equally
+The beliefs of a seat that knows its own values: under ``lewis``, ``self_play`` and ``dialogues`` its pool and values
+fix the legal scenarios of :func:`dond_marl.scenarios.sources.lewis_space` that it may be in, at most 26, each equally
 likely. Under ``uniform``: any values that are not all zero, whatever the seat's own. With a budget: those that make
 the pool worth exactly that. Where a prior cannot have produced the seat's view, because the table was set by hand, the
 nearest belief that can: see :func:`beliefs`.
@@ -58,7 +58,7 @@ class Beliefs(NamedTuple):
 
 
 def partner_beliefs(turns: Turns) -> Beliefs:
-    """What the seats to move believe of their partners' values; where those are revealed, they are certain."""
+    """Beliefs of the seats to move about their partners' values; certain where the values are revealed."""
     prior = beliefs(turns.prior, turns.counts, turns.my_utilities)
     revealed = turns.partner_utilities.any(axis=1)
     if not revealed.any():
@@ -89,7 +89,7 @@ def beliefs(prior: str, counts: Int8s, my_utilities: Int8s) -> Beliefs:
 
 
 def lewis_beliefs() -> Beliefs:
-    """Those of every private view of the Lewis space, numbered as :func:`lewis_places` does."""
+    """Beliefs at every private view of the Lewis space, in the order of :func:`lewis_places`."""
     return _lewis_contexts()[1]
 
 
@@ -100,22 +100,22 @@ def lewis_pools() -> Int8s:
 
 
 def lewis_places(counts: Int8s, my_utilities: Int8s) -> tuple[NDArray[np.int64], Bools]:
-    """The number of each view of the Lewis space, ``[B]``, and which of them, ``[B]``, are outside it (any number)."""
+    """The index of each view in the Lewis space, ``[B]``, and a mask of those outside it, whose index means nothing."""
     known_keys, keys = _lewis_contexts()[0], numbers_of(counts, my_utilities)
-    place = np.searchsorted(known_keys, keys)
-    place[place == len(known_keys)] = 0
-    return place, known_keys[place] != keys
+    index = np.searchsorted(known_keys, keys)
+    index[index == len(known_keys)] = 0
+    return index, known_keys[index] != keys
 
 
 def _lewis(counts: Int8s, my_utilities: Int8s) -> Beliefs:
-    (place, missing), table = lewis_places(counts, my_utilities), lewis_beliefs()
-    known = Beliefs(table.types[place], table.weights[place])
-    return _merge(known, np.flatnonzero(missing), _worth(counts[missing], LEWIS_POOL_VALUE)) if missing.any() else known
+    (index, missing), table = lewis_places(counts, my_utilities), lewis_beliefs()
+    lewis = Beliefs(table.types[index], table.weights[index])
+    return _merge(lewis, np.flatnonzero(missing), _worth(counts[missing], LEWIS_POOL_VALUE)) if missing.any() else lewis
 
 
 def _worth(counts: Int8s, budget: int) -> Beliefs:
     """Any values that make the pool worth ``budget`` points; any at all where none do."""
-    pools, which = np.unique(counts, axis=0, return_inverse=True)
+    pools, pool_index = np.unique(counts, axis=0, return_inverse=True)
     choices = [value_vectors(tuple(pool.tolist()), budget) if budget > 0 else _EVERY for pool in pools]
     choices = [vectors if len(vectors) else _EVERY for vectors in choices]
     width = max(map(len, choices), default=1)
@@ -123,8 +123,8 @@ def _worth(counts: Int8s, budget: int) -> Beliefs:
     weights = np.zeros((len(pools), width))
     for row, vectors in enumerate(choices):
         types[row, : len(vectors)], weights[row, : len(vectors)] = vectors, 1 / len(vectors)
-    which = which.reshape(-1)
-    return Beliefs(types[which], weights[which])
+    pool_index = pool_index.reshape(-1)
+    return Beliefs(types[pool_index], weights[pool_index])
 
 
 def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
@@ -142,8 +142,8 @@ def _merge(first: Beliefs, rows: NDArray[np.int64], second: Beliefs) -> Beliefs:
 def _lewis_contexts() -> tuple[NDArray[np.int64], Beliefs]:
     """The numbers of all private views (pool, own values) of the Lewis space, ``[C]`` ascending, and their beliefs."""
     contexts = contexts_in(lewis_space(), 0)  # the swap of each scenario is in it too, so seat_0's views are all views
-    types = contexts.theirs.utilities[contexts.types] * (contexts.weights > 0)[:, :, None]
-    return numbers_of(contexts.own.counts, contexts.own.utilities), Beliefs(types, contexts.weights)
+    types = contexts.partner_views.utilities[contexts.types] * (contexts.weights > 0)[:, :, None]
+    return numbers_of(contexts.own_views.counts, contexts.own_views.utilities), Beliefs(types, contexts.weights)
 
 
 class Splits(NamedTuple):
@@ -153,10 +153,10 @@ class Splits(NamedTuple):
     number: Index  # [V]
 
     @property
-    def rest(self) -> Index:
+    def complement(self) -> Index:
         """The number of the split that each leaves to the other seat, ``[V, N]``; 0 beyond ``number``."""
-        rest: Index = np.maximum(self.number[:, None] - 1 - np.arange(self.oA.shape[1]), 0)
-        return rest
+        complement: Index = np.maximum(self.number[:, None] - 1 - np.arange(self.oA.shape[1]), 0)
+        return complement
 
 
 class Views(NamedTuple):
@@ -175,9 +175,9 @@ class Views(NamedTuple):
 class Contexts:
     """C contexts of one seat, and the possible views of its partner."""
 
-    own: Views  # [C]
-    theirs: Views  # [V] every view that a partner may have
-    types: Index  # [C, K] the partner's view, by its place in ``theirs``; 0 where the weight is 0
+    own_views: Views  # [C]
+    partner_views: Views  # [V] every view that a partner may have
+    types: Index  # [C, K] the partner's view, by its index in ``partner_views``; 0 where the weight is 0
     weights: Doubles  # [C, K] probability of each; rows sum to 1
     shares: Doubles  # [C] probability of each context; sums to 1
 
@@ -187,14 +187,14 @@ class Contexts:
 
     @cached_property
     def splits(self) -> Splits:
-        return splits_of(self.own.counts)
+        return splits_of(self.own_views.counts)
 
     def certain(self) -> Contexts:
         """The contexts with the partner's values revealed: one for each possible pair of views."""
         context, kind = np.nonzero(self.weights)
         return Contexts(
-            Views(self.own.counts[context], self.own.utilities[context]),
-            self.theirs,
+            Views(self.own_views.counts[context], self.own_views.utilities[context]),
+            self.partner_views,
             self.types[context, kind][:, None],
             np.ones((len(context), 1)),
             self.shares[context] * self.weights[context, kind],
@@ -211,11 +211,11 @@ def splits_of(counts: Int8s) -> Splits:
     return Splits(oA, number)
 
 
-def split_points(own: Views, splits: Splits) -> Doubles:
-    """What each split of the pools of V views is worth to the seat that keeps it, ``[V, N]`` points of ten."""
-    whole = np.maximum(np.einsum("vi,vi->v", own.counts, own.utilities, dtype=np.int64), 1)
-    worth = np.einsum("vni,vi->vn", splits.oA, own.utilities, dtype=np.int64)
-    points: Doubles = worth * (TEN / whole[:, None])
+def split_points(views: Views, splits: Splits) -> Doubles:
+    """The value of each split of the pools of V views to the seat that keeps it, ``[V, N]`` points of ten."""
+    pool_values = np.maximum(np.einsum("vi,vi->v", views.counts, views.utilities, dtype=np.int64), 1)
+    worth = np.einsum("vni,vi->vn", splits.oA, views.utilities, dtype=np.int64)
+    points: Doubles = worth * (TEN / pool_values[:, None])
     return points
 
 
@@ -241,28 +241,28 @@ def contexts_of(prior: str, counts: Int8s, utilities: Int8s) -> Contexts:
     """The contexts of views ``[C, 3]`` that are equally likely under the prior of that name."""
     believed = beliefs(prior, counts, utilities)
     filled = believed.weights > 0
-    context, place = np.nonzero(filled)
-    theirs, which = distinct_views(counts[context], believed.types[context, place])
+    context, kind = np.nonzero(filled)
+    partner_views, view_index = distinct_views(counts[context], believed.types[context, kind])
     types = np.zeros(filled.shape, dtype=np.int64)
-    types[context, place] = which
+    types[context, kind] = view_index
     shares = np.full(len(counts), 1 / max(len(counts), 1))
-    return Contexts(Views(counts, utilities), theirs, types, np.asarray(believed.weights), shares)
+    return Contexts(Views(counts, utilities), partner_views, types, np.asarray(believed.weights), shares)
 
 
 def contexts_in(scenarios: Scenarios, seat: int) -> Contexts:
     """The contexts of a seat where every scenario of a table is equally likely."""
-    mine, theirs = scenarios.utilities[:, seat], scenarios.utilities[:, 1 - seat]
-    own, which = distinct_views(scenarios.counts, mine)
-    partners, kind = distinct_views(scenarios.counts, theirs)
-    pairs, number = np.unique(which * partners.size + kind, return_counts=True)
-    context, kind = np.divmod(pairs, partners.size)
+    own_values, partner_values = scenarios.utilities[:, seat], scenarios.utilities[:, 1 - seat]
+    own_views, own_index = distinct_views(scenarios.counts, own_values)
+    partner_views, kind = distinct_views(scenarios.counts, partner_values)
+    pairs, number = np.unique(own_index * partner_views.size + kind, return_counts=True)
+    context, kind = np.divmod(pairs, partner_views.size)
     in_context = np.bincount(context)
     column = np.arange(len(pairs)) - np.repeat(np.cumsum(in_context) - in_context, in_context)
-    types = np.zeros((own.size, int(in_context.max())), dtype=np.int64)
+    types = np.zeros((own_views.size, int(in_context.max())), dtype=np.int64)
     weights = np.zeros(types.shape)
     types[context, column], weights[context, column] = kind, number
     total = weights.sum(axis=1)
-    return Contexts(own, partners, types, weights / total[:, None], total / total.sum())
+    return Contexts(own_views, partner_views, types, weights / total[:, None], total / total.sum())
 
 
 def prior_table(source: ScenarioSource) -> Scenarios | None:
@@ -283,6 +283,6 @@ def prior_contexts(source: ScenarioSource, seat: int) -> Contexts:
 
 
 def distinct_views(counts: Int8s, utilities: Int8s) -> tuple[Views, Index]:
-    """The distinct views among rows ``[R, 3]``, and which of them each row is."""
-    _, first, which = np.unique(numbers_of(counts, utilities), return_index=True, return_inverse=True)
-    return Views(counts[first], utilities[first]), which.reshape(-1)
+    """The distinct views among rows ``[R, 3]``, and the index of each row's view among them, ``[R]``."""
+    _, first, inverse = np.unique(numbers_of(counts, utilities), return_index=True, return_inverse=True)
+    return Views(counts[first], utilities[first]), inverse.reshape(-1)

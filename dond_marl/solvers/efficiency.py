@@ -57,12 +57,12 @@ class Efficiency(NamedTuple):
 
 
 def efficiency_of(games: Games) -> Efficiency:
-    """What each of N played games reached."""
+    """The efficiency of each of N played games."""
     return efficiency(games.scenarios, games.scores, games.deal)
 
 
 def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> Efficiency:
-    """What each of N games reached, from both seats' ``scores[N, 2]`` in points and whether it closed a deal.
+    """The efficiency of each of N games, from both seats' ``scores[N, 2]`` in points and whether it closed a deal.
 
     Raises :class:`ImpossibleScore` where no split pays these scores, or where a game without a deal pays any.
     """
@@ -73,37 +73,37 @@ def efficiency(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> 
     if (paid := ~deal & scores.any(axis=1)).any():
         raise ImpossibleScore(f"{int(paid.sum())} games without a deal pay; first game {int(paid.argmax())}")
     best, pareto = _compare_with_best(scenarios, scores, deal)
-    whole = scenarios.pool_values.astype(np.int64)
-    got = measures(scores.T.astype(np.int64), whole.T)
+    pool_values = scenarios.pool_values.astype(np.int64)
+    got = measures(scores.T.astype(np.int64), pool_values.T)
     points = points_of_ten(scores, scenarios.pool_values)
     return Efficiency(
         groups=scenario_groups(scenarios),
         deal=deal,
         points=points,
-        best_joint=best.joint * (TEN / np.maximum(whole, 1).prod(axis=1)),
+        best_joint=best.joint * (TEN / np.maximum(pool_values, 1).prod(axis=1)),
         welfare=_ratio(got.joint, best.joint),
         nash=_ratio(got.product, best.product),
         egalitarian=_ratio(got.smaller, best.smaller),
         pareto=pareto,
         hits_nash=pareto & (got.product == best.product),
         hits_utilitarian=deal & (got.joint == best.joint),
-        envy_free=deal & (2 * scores.astype(np.int64) >= whole).all(axis=1),
+        envy_free=deal & (2 * scores.astype(np.int64) >= pool_values).all(axis=1),
     )
 
 
 def _compare_with_best(scenarios: Scenarios, scores: NDArray[np.int16], deal: Bools) -> tuple[Measures, Bools]:
     """The best measures of each game's scenario, and whether its deal is Pareto-optimal, ``[N]``."""
-    distinct, which = _distinct(scenarios)
+    distinct, scenario_index = _distinct(scenarios)
     best = np.zeros((len(Measures._fields), scenarios.size), dtype=np.int64)
     pareto = np.zeros(scenarios.size, dtype=bool)
-    order = np.argsort(which, kind="stable")
-    in_order = which[order]
+    order = np.argsort(scenario_index, kind="stable")
+    in_order = scenario_index[order]
     for start, part in _parts(distinct):
         first, last = np.searchsorted(in_order, (start, start + part.size)).tolist()
         games = order[first:last]
-        best[:, games] = np.stack(part.best)[:, which[games] - start]
+        best[:, games] = np.stack(part.best)[:, scenario_index[games] - start]
         games = games[deal[games]]
-        rows = which[games] - start
+        rows = scenario_index[games] - start
         pareto[games] = part.pareto.splits[rows, _split_that_pays(part, rows, scores[games], games)]
     return Measures(*best), pareto
 
@@ -114,18 +114,18 @@ def _split_that_pays(solutions: Solutions, rows: Rows, scores: NDArray[np.int16]
     Splits that pay the same are in the same sets, so any will do.
     """
     paid, splits = split_scores(solutions.scenarios, solutions.max_count)
-    scenario, place = np.nonzero(splits)
-    known = _outcome(scenario, paid[0][splits], paid[1][splits])
+    scenario, split = np.nonzero(splits)
+    outcomes = _outcome(scenario, paid[0][splits], paid[1][splits])
     scored = _outcome(rows, *scores.T.astype(np.int64))
-    by_outcome = np.argsort(known)
-    match = by_outcome[np.minimum(np.searchsorted(known, scored, sorter=by_outcome), len(known) - 1)]
-    if (wrong := known[match] != scored).any():
+    by_outcome = np.argsort(outcomes)
+    match = by_outcome[np.minimum(np.searchsorted(outcomes, scored, sorter=by_outcome), len(outcomes) - 1)]
+    if (wrong := outcomes[match] != scored).any():
         row = int(wrong.argmax())
         raise ImpossibleScore(
             f"{int(wrong.sum())} deals pay what no split does; first game {int(games[row])}: {scores[row].tolist()} "
             f"points in {solutions.scenarios.scenario(int(rows[row]))}"
         )
-    return place[match]
+    return split[match]
 
 
 def _outcome(scenario: Rows, first: Rows, second: Rows) -> Rows:
@@ -144,10 +144,10 @@ def _parts(scenarios: Scenarios) -> Iterator[tuple[int, Solutions]]:
 
 
 def _distinct(scenarios: Scenarios) -> tuple[Scenarios, Rows]:
-    """The different scenarios, and which of them each one is, ``[N]``."""
+    """The distinct scenarios, and the index of each scenario among them, ``[N]``."""
     keys = numbers_of(scenarios.counts, scenarios.utilities.reshape(-1, 6))
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return scenarios.rows(first), which.reshape(-1)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return scenarios.rows(first), inverse.reshape(-1)
 
 
 def _ratio(got: Rows, best: Rows) -> Doubles:

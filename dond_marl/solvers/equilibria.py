@@ -77,12 +77,14 @@ class Pool:
 
     @property
     def renamings(self) -> list[tuple[Index, Index]]:
-        """Each order of the items that maps the pool to itself: its permutations of views ``[V]`` and splits."""
-        found = []
+        """The permutations of views ``[V]`` and of splits ``[N]`` by each order of the items that keeps the counts."""
+        pairs = []
         for order in ORDERS:
             if (self.counts[list(order)] == self.counts).all():
-                found.append((_places(self.values[:, order], self.values), _places(self.splits[:, order], self.splits)))
-        return found
+                pairs.append(
+                    (_indices(self.values[:, order], self.values), _indices(self.splits[:, order], self.splits))
+                )
+        return pairs
 
 
 def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
@@ -99,12 +101,12 @@ def pools_of(scenarios: Scenarios) -> tuple[Pool, ...]:
         first.append(scenarios.utilities[ascending, 0][:, order])
         second.append(scenarios.utilities[ascending, 1][:, order])
         weight.append(1 / ORDERS_WITH_TIES[(steps[ascending] == 0).sum(axis=1)])
-    every, own, theirs = (np.concatenate(parts) for parts in (counts, first, second))
-    kinds, which = np.unique(every, axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    sorted_counts, values_0, values_1 = (np.concatenate(parts) for parts in (counts, first, second))
+    kinds, pool_index = np.unique(sorted_counts, axis=0, return_inverse=True)
+    pool_index = pool_index.reshape(-1)
     chances = np.concatenate(weight) / scenarios.size
     return tuple(
-        make_pool(kind, own[which == number], theirs[which == number], chances[which == number])
+        make_pool(kind, values_0[pool_index == number], values_1[pool_index == number], chances[pool_index == number])
         for number, kind in enumerate(kinds)
     )
 
@@ -116,19 +118,19 @@ def lewis_pools() -> tuple[Pool, ...]:
 
 def make_pool(counts: Int8s, first: Int8s, second: Int8s, chances: Doubles) -> Pool:
     """The pool of scenarios with the values ``first[S, 3]``, ``second[S, 3]`` and the probabilities ``chances[S]``."""
-    values, which = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
-    which = which.reshape(2, -1)
+    values, view_index = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
+    view_index = view_index.reshape(2, -1)
     prior = np.zeros((len(values), len(values)))
-    np.add.at(prior, (which[0], which[1]), chances)
-    own = Views(np.tile(counts, (len(values), 1)), values)
-    return Pool(counts, values, prior, split_points(own, splits_of(counts[None])))
+    np.add.at(prior, (view_index[0], view_index[1]), chances)
+    views = Views(np.tile(counts, (len(values), 1)), values)
+    return Pool(counts, values, prior, split_points(views, splits_of(counts[None])))
 
 
-def _places(rows: Int8s, among: Int8s) -> Index:
+def _indices(rows: Int8s, among: Int8s) -> Index:
     """The index of each row ``[R, 3]`` in ``among``, which is in lexicographic order."""
     base = np.array([121, 11, 1])
-    places: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
-    return places
+    indices: Index = np.searchsorted(among.astype(np.int64) @ base, rows.astype(np.int64) @ base)
+    return indices
 
 
 def reach_probabilities(pool: Pool, policy: Policy) -> list[Doubles]:
@@ -150,23 +152,23 @@ def end_deals(pool: Pool, policy: Policy) -> EndDeals:
     """The effect of deals by END on a policy that remembers the last offer, under ``disagree="rejects"``."""
     turns, n, points, reach = len(policy), pool.width, pool.points, reach_probabilities(pool, policy)
     every = np.arange(n)
-    rest = n - 1 - every
+    complement = n - 1 - every
     paid, most = [0.0, 0.0], [0.0, 0.0]
     for turn in range(2, turns - 1):  # on which END may close what the mover claimed two turns before
         mover, other = turn % 2, 1 - turn % 2
-        claims, replies = policy[turn - 2][..., :n], policy[turn - 1][:, every, rest]
-        walks = policy[turn][:, rest, n + 1]  # [V, N] after what the mover claimed was left to it
+        claims, replies = policy[turn - 2][..., :n], policy[turn - 1][:, every, complement]
+        walks = policy[turn][:, complement, n + 1]  # [V, N] after what the mover claimed was left to it
         claimed = np.einsum("moh,mhs->mos", reach[turn - 2], claims, optimize=True)
         closed = claimed * replies[None] * walks[:, None]  # [V, V, N]
         paid[mover] += float((closed * points[:, None]).sum())
         paid[other] += float((closed * points[None, :, ::-1]).sum())
         prior = pool.prior if other == 0 else pool.prior.T  # [V, V] the responder's view first
-        left = np.einsum("khs,ks,vs->vkh", claims, walks, points[:, ::-1], optimize=True).max(axis=2)
+        gains = np.einsum("khs,ks,vs->vkh", claims, walks, points[:, ::-1], optimize=True).max(axis=2)
         if turn > 2:  # it claimed what the responder's claim leaves, and the responder says DISAGREE
             ends = policy[turn][:, n - 1, n] + policy[turn][:, n - 1, n + 1]
-            back = np.maximum(claims[:, every, rest], claims[:, n - 1, rest])
-            left = left + np.einsum("ks,k,vs->vks", back, ends, points, optimize=True).max(axis=2)
-        most[other] += float((prior * left).sum())
+            back = np.maximum(claims[:, every, complement], claims[:, n - 1, complement])
+            gains = gains + np.einsum("ks,k,vs->vks", back, ends, points, optimize=True).max(axis=2)
+        most[other] += float((prior * gains).sum())
     return EndDeals((paid[0], paid[1]), (most[0], most[1]))
 
 
@@ -185,7 +187,7 @@ class Equilibrium:
         if number not in TEMPERATURES or temperature not in TEMPERATURES[number]:
             raise InputError(
                 f"no table of an equilibrium has turns={quote(turns)}, temperature={quote(temperature)}; there are: "
-                f"{'; '.join(f'turns={t}: ' + ', '.join(map(str, some)) for t, some in TEMPERATURES.items())}"
+                f"{'; '.join(f'turns={t}: ' + ', '.join(map(str, row)) for t, row in TEMPERATURES.items())}"
             )
         return _load_shipped(number, float(temperature), disagree)
 
@@ -212,27 +214,27 @@ class Equilibrium:
         """The deals by END over all pools: none where DISAGREE ends the game."""
         if self.disagree == "ends":
             return EndDeals((0.0, 0.0), (0.0, 0.0))
-        found = [end_deals(pool, policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)]
-        return EndDeals(*(tuple(np.sum(part, axis=0).tolist()) for part in zip(*found, strict=True)))
+        by_pool = [end_deals(pool, policy) for pool, policy in zip(lewis_pools(), self.policies, strict=True)]
+        return EndDeals(*(tuple(np.sum(part, axis=0).tolist()) for part in zip(*by_pool, strict=True)))
 
     def view_numbers(self, counts: Int8s, utilities: Int8s) -> Index:
         """The index of each view among those of ``lewis``, ``[B]``; -1 for others."""
         keys, _, _ = self._views
         numbers = numbers_of(*_in_order(counts, utilities))
-        place = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
-        return np.where(keys[place] == numbers, place, -1)
+        index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+        return np.where(keys[index] == numbers, index, -1)
 
-    def probs(self, counts: Int8s, utilities: Int8s, claim: Int8s, left: Index) -> Doubles:
+    def probs(self, counts: Int8s, utilities: Int8s, claim: Int8s, turns_left: Index) -> Doubles:
         """The probability of each act, ``[B, N + 2]``, of seats with the views ``counts[B, 3]``, ``utilities[B, 3]``.
 
-        ``claim[B, 3]`` is what the partner's last claim keeps, -1 before any; ``left[B]`` turns are
+        ``claim[B, 3]`` is what the partner's last claim keeps, -1 before any; ``turns_left[B]`` turns are
         left, this one included. The acts: PROPOSE of each split of the row's own pool, in the order of
         :func:`dond_marl.solvers.contexts.splits_of` and 0 beyond their number, then AGREE, then DISAGREE.
 
         Raises :class:`~dond_marl.errors.InputError` for a view that no scenario of ``lewis`` holds, and for talk that
         no game of :attr:`turns` turns has.
         """
-        number, turn = self.view_numbers(counts, utilities), self.turns - np.asarray(left, dtype=np.int64)
+        number, turn = self.view_numbers(counts, utilities), self.turns - np.asarray(turns_left, dtype=np.int64)
         if (number < 0).any():
             row = int(np.flatnonzero(number < 0)[0])
             raise InputError(
@@ -245,24 +247,26 @@ class Equilibrium:
             row = int(np.flatnonzero(odd)[0])
             raise InputError(
                 f"in a game of {self.turns} turns a claim was made when fewer than {self.turns} are left, and not "
-                f"before; got left={int(left[row])} and claim={tuple(np.asarray(claim)[row].tolist())}"
+                f"before; got turns_left={int(turns_left[row])} and claim={tuple(np.asarray(claim)[row].tolist())}"
             )
-        named = np.argsort(counts, axis=1, kind="stable")
+        item_order = np.argsort(counts, axis=1, kind="stable")
         splits = splits_of(counts)
         n, rows = splits.oA.shape[1], np.arange(len(counts))[:, None]
-        sorted_counts = np.take_along_axis(counts, named, axis=1)
-        theirs = split_numbers(sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, claim), named, axis=1))
-        own = split_numbers(
-            sorted_counts[:, None], splits.oA[rows[:, :, None], np.arange(n)[None, :, None], named[:, None]]
+        sorted_counts = np.take_along_axis(counts, item_order, axis=1)
+        partner_split = split_numbers(
+            sorted_counts, np.take_along_axis(np.where(silent[:, None], 0, claim), item_order, axis=1)
+        )
+        own_splits = split_numbers(
+            sorted_counts[:, None], splits.oA[rows[:, :, None], np.arange(n)[None, :, None], item_order[:, None]]
         )
         chances = np.zeros((len(counts), n + 2))
         _, pool_of, view_of = self._views
-        for pool, at in sorted(set(zip(pool_of[number].tolist(), turn.tolist(), strict=True))):
-            some = np.flatnonzero((pool_of[number] == pool) & (turn == at))
-            found = self.policies[pool][at][view_of[number[some]], theirs[some]]  # [S, splits + 2]
-            inside = np.arange(n) < splits.number[some][:, None]
-            chances[some, :n] = np.take_along_axis(found, own[some], axis=1) * inside
-            chances[some, n:] = found[:, -2:]
+        for pool, turn_number in sorted(set(zip(pool_of[number].tolist(), turn.tolist(), strict=True))):
+            games = np.flatnonzero((pool_of[number] == pool) & (turn == turn_number))
+            stored = self.policies[pool][turn_number][view_of[number[games]], partner_split[games]]  # [S, splits + 2]
+            inside = np.arange(n) < splits.number[games][:, None]
+            chances[games, :n] = np.take_along_axis(stored, own_splits[games], axis=1) * inside
+            chances[games, n:] = stored[:, -2:]
         return chances
 
     @cached_property
@@ -270,8 +274,8 @@ class Equilibrium:
         """The keys of all views, items sorted as in the pools, ascending; the pool and the view in it of each."""
         pools = lewis_pools()
         keys = np.concatenate([numbers_of(np.tile(pool.counts, (len(pool.values), 1)), pool.values) for pool in pools])
-        pool = np.repeat(np.arange(len(pools)), [len(each.values) for each in pools])
-        view = np.concatenate([np.arange(len(each.values)) for each in pools])
+        sizes = [len(pool.values) for pool in pools]
+        pool, view = np.repeat(np.arange(len(pools)), sizes), np.concatenate([np.arange(size) for size in sizes])
         order = np.argsort(keys)
         return keys[order], pool[order], view[order]
 
@@ -289,14 +293,14 @@ def unpack(data: bytes) -> Equilibrium:
         raise InputError(
             "the table of an equilibrium is damaged: its SHA-256 differs; make it again: dond ship equilibria"
         )
-    numbers, at, policies = np.frombuffer(body, dtype="<f2"), 0, []
+    numbers, start, policies = np.frombuffer(body, dtype="<f2"), 0, []
     for pool in lewis_pools():
         views, policy = len(representatives(pool)), []
         for turn in range(note["turns"]):
             shape = views, 1 if turn == 0 else pool.width, pool.width + 2
             size = int(np.prod(shape))
-            policy.append(numbers[at : at + size].reshape(shape).astype(np.float64))
-            at += size
+            policy.append(numbers[start : start + size].reshape(shape).astype(np.float64))
+            start += size
         policies.append(spread(pool, policy))
     return Equilibrium(note, tuple(policies))
 
@@ -319,21 +323,21 @@ def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
 
 
 def representatives(pool: Pool) -> Index:
-    """The first view of each group that differ in the items' names alone, ``[R]``."""
+    """The first view of each group of views that differ in the items' names alone, ``[R]``."""
     first = np.minimum.reduce([views for views, _ in pool.renamings])
     return np.flatnonzero(first == np.arange(len(first)))
 
 
 def spread(pool: Pool, policy: Policy) -> list[Doubles]:
-    """From the representatives to all views; each row sums to 1."""
-    which = representatives(pool)
+    """Expand a policy from representative views to all views by renaming items; each row sums to 1."""
+    sources = representatives(pool)
     every = []
     for chances in policy:
         full = np.zeros((len(pool.values), *chances.shape[1:]))
         for views, splits in pool.renamings:
             acts = np.concatenate([splits, len(splits) + np.arange(2)])
             claim = splits if chances.shape[1] > 1 else np.zeros(1, dtype=np.int64)
-            for source, chance in zip(which, chances, strict=True):
+            for source, chance in zip(sources, chances, strict=True):
                 full[views[source], claim[:, None], acts] = chance
         every.append(full / full.sum(axis=-1, keepdims=True))
     return every

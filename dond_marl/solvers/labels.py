@@ -36,24 +36,24 @@ class ReadsAs:
 
     insist_is_propose: ClassVar[bool] = True
 
-    def __init__(self, of: Partner, label: Act) -> None:
-        self.of, self.label = of, label
-        if isinstance(of, Remembers):
+    def __init__(self, partner: Partner, label: Act) -> None:
+        self.partner, self.label = partner, label
+        if isinstance(partner, Remembers):
             self.summary = self._summary
-        if isinstance(of, Probable):
+        if isinstance(partner, Probable):
             self.probs = self._probs
-        if isinstance(of, HasPersonas):
+        if isinstance(partner, HasPersonas):
             self.personas = self._personas
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.of!r}, {self.label.name})"
+        return f"{type(self).__name__}({self.partner!r}, {self.label.name})"
 
     @property
     def traits(self) -> Traits:
-        return self.of.traits
+        return self.partner.traits
 
     def act(self, turns: Turns) -> Decisions:
-        return self.of.act(self.relabel(turns))
+        return self.partner.act(self.relabel(turns))
 
     def relabel(self, turns: Turns) -> Turns:
         """The turns with the label in every offer of the other seat."""
@@ -61,23 +61,23 @@ class ReadsAs:
         history = turns.history
         if turns.turns_taken and not self.traits.memoryless:  # gathering the history takes time
             acts = history.act.T.copy()
-            theirs = acts[1 - turns.seat :: 2]
-            theirs[theirs <= Act.INSIST] = self.label
+            partner_acts = acts[1 - turns.seat :: 2]
+            partner_acts[partner_acts <= Act.INSIST] = self.label
             messages = history.messages.T if history.has_messages else None
             history = History(acts, history.oA.transpose(1, 2, 0), turns.turns_taken, messages=messages)
         return turns._replace(last_partner_act=last, history=history)
 
     def _summary(self, turns: Turns) -> NDArray[np.generic]:
-        assert isinstance(self.of, Remembers)
-        return self.of.summary(self.relabel(turns))
+        assert isinstance(self.partner, Remembers)
+        return self.partner.summary(self.relabel(turns))
 
     def _probs(self, turns: Turns, max_count: int) -> Doubles:
-        assert isinstance(self.of, Probable)
-        return self.of.probs(self.relabel(turns), max_count)
+        assert isinstance(self.partner, Probable)
+        return self.partner.probs(self.relabel(turns), max_count)
 
     def _personas(self) -> Sequence[tuple[float, Partner]]:
-        assert isinstance(self.of, HasPersonas)
-        return [(chance, ReadsAs(each, self.label)) for chance, each in self.of.personas()]
+        assert isinstance(self.partner, HasPersonas)
+        return [(chance, ReadsAs(persona, self.label)) for chance, persona in self.partner.personas()]
 
 
 def reads_labels(partner: Partner, source: ScenarioSource, rules: Rules = Rules()) -> bool:
@@ -94,12 +94,12 @@ def reads_labels(partner: Partner, source: ScenarioSource, rules: Rules = Rules(
         return not getattr(partner, "insist_is_propose", False)
     if expensive_to_query(traits) or not (traits.deterministic or isinstance(partner, Probable)):
         return True
-    tables = [Replies(partner, rules, prior_contexts(source, 1 - seat).theirs, source.prior) for seat in (0, 1)]
-    for left in range(1, rules.max_turns):
-        replies = tables[(rules.max_turns - left) % 2]  # of the seat to move
+    tables = [Replies(partner, rules, prior_contexts(source, 1 - seat).partner_views, source.prior) for seat in (0, 1)]
+    for turns_left in range(1, rules.max_turns):
+        replies = tables[(rules.max_turns - turns_left) % 2]  # of the seat to move
         n = replies.width
         for views in np.array_split(np.arange(replies.views.size), replies.views.size // BLOCK + 1):
-            answers = replies.codes(left)[views] if traits.deterministic else replies.probs(left, views)
+            answers = replies.codes(turns_left)[views] if traits.deterministic else replies.probs(turns_left, views)
             if not np.array_equal(answers[:, :n], answers[:, n : 2 * n]):
                 return True
     return False
@@ -122,7 +122,8 @@ def label_losses(partner: Partner, source: ScenarioSource, rules: Rules, seat: i
     if not (exact_by_answers(partner, rules) or is_enumerable(partner, rules)):
         return None
     either, *alone = (
-        response_value(each, source, rules, seat) for each in (partner, *(ReadsAs(partner, each) for each in LABELS))
+        response_value(policy, source, rules, seat)
+        for policy in (partner, *(ReadsAs(partner, label) for label in LABELS))
     )
     if not (either.exact and all(value.exact for value in alone)):
         return None

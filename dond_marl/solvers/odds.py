@@ -41,25 +41,25 @@ class Odds:
 
     def __init__(self, partner: Partner, contexts: Contexts, rules: Rules, prior: str) -> None:
         self.personas, self.rules = check_stochastic(partner, rules), rules
-        self.contexts, views = with_personas(contexts, self.personas), contexts.theirs
-        self._replies = [Replies(each.partner, rules, views, prior) for each in self.personas]
+        self.contexts, views = with_personas(contexts, self.personas), contexts.partner_views
+        self._replies = [Replies(persona.partner, rules, views, prior) for persona in self.personas]
         self.width, splits = self._replies[0].width, contexts.splits
-        if self.contexts.theirs.size * self.width**2 > ROOM:
+        if self.contexts.partner_views.size * self.width**2 > ROOM:
             raise OutOfReach(
-                f"{self.contexts.theirs.size} views with up to {self.width} splits are too many to be exact about: "
-                f"scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
+                f"{self.contexts.partner_views.size} views with up to {self.width} splits are too many to be exact "
+                f"about: scenarios of 'lewis', 'self_play' or 'dialogues' are within reach"
             )
-        self.points, self.rest = split_points(contexts.own, splits), splits.rest
+        self.points, self.complement = split_points(contexts.own_views, splits), splits.complement
         self.offers = np.tile(np.arange(self.width) < splits.number[:, None], 2)  # [C, 2N] legal claims
         self._answers: dict[int, Doubles] = {}
         self._revealed: dict[int, tuple[Doubles, Doubles]] = {}
 
-    def answers(self, left: int) -> Doubles:
+    def answers(self, turns_left: int) -> Doubles:
         """The probability of each answer of each view to each query, ``[V, 2N + 1, 2N + 3]``."""
-        if left not in self._answers:
-            every = [replies.probs(left, np.arange(replies.views.size)) for replies in self._replies]
-            self._answers[left] = np.concatenate(every)
-        return self._answers[left]
+        if turns_left not in self._answers:
+            every = [replies.probs(turns_left, np.arange(replies.views.size)) for replies in self._replies]
+            self._answers[turns_left] = np.concatenate(every)
+        return self._answers[turns_left]
 
     def opening(self) -> Doubles:
         """The joint weight of each type and each opening offer of a partner that moves first, ``[C, 2N, K]``."""
@@ -69,90 +69,90 @@ class Odds:
     def agree_points(self, context: Index, claim: Index) -> Doubles:
         """Points of AGREE after the partner's claims, ``[S]``; 0 without one (N)."""
         n = self.width
-        keeps_split = self.rest[context, np.minimum(claim, n - 1)]
+        keeps_split = self.complement[context, np.minimum(claim, n - 1)]
         return self.points[context, keeps_split] * (claim < n)
 
-    def immediate(self, context: Index, left: int) -> tuple[Doubles, Doubles]:
+    def immediate(self, context: Index, turns_left: int) -> tuple[Doubles, Doubles]:
         """The certain points of each claim by the next answer against each type, and its END part.
 
-        Both ``[S, 2N, K]``; for a seat with ``left`` turns left, at least 2. After END, or an answer on the last turn,
-        claims that add up are a deal; END counts only where the claim is the rest of the partner's: see
+        Both ``[S, 2N, K]``; for a seat with ``turns_left`` turns left, at least 2. After END, or an answer on the last
+        turn, claims that add up are a deal; END counts only where the claim is the rest of the partner's: see
         :meth:`add_end_points`.
         """
         n, types = self.width, self.contexts.types[context]
-        answers = self.answers(left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
+        answers = self.answers(turns_left - 1)[types, : 2 * n].transpose(0, 2, 1, 3)  # [S, 2N, K, X]
         chance = answers[..., 2 * n]
-        if left == 2:
-            rest = np.tile(self.rest[context], 2)[:, :, None, None]
-            chance = chance + sum(np.take_along_axis(answers, rest + kind * n, axis=3)[..., 0] for kind in (0, 1))
+        if turns_left == 2:
+            complement = np.tile(self.complement[context], 2)[:, :, None, None]
+            chance = chance + sum(np.take_along_axis(answers, complement + kind * n, axis=3)[..., 0] for kind in (0, 1))
         worth = np.tile(self.points[context], 2)[:, :, None]
         return chance * worth, answers[..., 2 * n + 2] * worth
 
     def add_end_points(self, worth: Doubles, ends: Doubles, context: Index, claim: Index) -> None:
         """Add to ``worth[S, 2N]`` the points of END, ``ends[S, 2N]``, where the claim is what the partner's leaves."""
         rows = np.flatnonzero(claim < self.width)
-        keeps_split = self.rest[context[rows], claim[rows]]
+        keeps_split = self.complement[context[rows], claim[rows]]
         for kind in (0, self.width):
             worth[rows, keeps_split + kind] += ends[rows, keeps_split + kind]
 
-    def revealed_values(self, left: int) -> tuple[Doubles, Doubles]:
+    def revealed_values(self, turns_left: int) -> tuple[Doubles, Doubles]:
         """If the type is revealed: the value of each claim against it, and its END part, ``[C, 2N, K]`` each."""
-        if left not in self._revealed:
-            worth, ends = zip(*self._revealed_blocks(left), strict=True)
-            self._revealed[left] = np.concatenate(worth), np.concatenate(ends)
-        return self._revealed[left]
+        if turns_left not in self._revealed:
+            worth, ends = zip(*self._revealed_blocks(turns_left), strict=True)
+            self._revealed[turns_left] = np.concatenate(worth), np.concatenate(ends)
+        return self._revealed[turns_left]
 
-    def _revealed_blocks(self, left: int) -> Iterator[tuple[Doubles, Doubles]]:
+    def _revealed_blocks(self, turns_left: int) -> Iterator[tuple[Doubles, Doubles]]:
         size, step = self.contexts.size, max(BLOCK // len(self.personas), 1)
         for start in range(0, size, step):
             rows = np.arange(start, min(start + step, size))
-            worth, ends = self.immediate(rows, left)
-            if left > 2:
-                after = self.best_revealed(left - 2)[rows]  # [S, N, K] by the partner's claim
-                both = np.concatenate([after, after], axis=1)  # [S, 2N, K]
-                answers = self.answers(left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
-                worth += np.einsum("skhx,sxk->shk", answers, both, optimize=True)
+            worth, ends = self.immediate(rows, turns_left)
+            if turns_left > 2:
+                after = self.best_revealed(turns_left - 2)[rows]  # [S, N, K] by the partner's claim
+                by_offer = np.concatenate([after, after], axis=1)  # [S, 2N, K]
+                answers = self.answers(turns_left - 1)[self.contexts.types[rows], : 2 * self.width, : 2 * self.width]
+                worth += np.einsum("skhx,sxk->shk", answers, by_offer, optimize=True)
             worth[~self.offers[rows]] = 0
             yield worth, ends
 
-    def best_revealed(self, left: int) -> Doubles:
+    def best_revealed(self, turns_left: int) -> Doubles:
         """The value of a seat to which the type is revealed, after each claim of the partner, ``[C, N, K]``."""
         n, size = self.width, self.contexts.size
         context = np.repeat(np.arange(size), n)
         claim = np.tile(np.arange(n), size)
         agree = self.agree_points(context, claim).reshape(size, n, 1)
-        if left == 1:
+        if turns_left == 1:
             return np.broadcast_to(agree, (size, n, self.contexts.types.shape[1]))
-        worth, ends = self.revealed_values(left)
+        worth, ends = self.revealed_values(turns_left)
         best: Doubles = np.maximum(agree, worth.max(axis=1, keepdims=True))
         for kind in (0, n):  # the claim that the partner's leaves, plus its END part
-            mirror = np.take_along_axis(worth + ends, self.rest[:, :, None] + kind, axis=1)
+            mirror = np.take_along_axis(worth + ends, self.complement[:, :, None] + kind, axis=1)
             best = np.maximum(best, mirror)
         return best
 
 
 def with_personas(contexts: Contexts, personas: Sequence[Persona]) -> Contexts:
     """The contexts with types of personas and views: all views of the first persona, then of the next."""
-    views, number = contexts.theirs, np.arange(len(personas)) * contexts.theirs.size
+    views, number = contexts.partner_views, np.arange(len(personas)) * contexts.partner_views.size
     counts, utilities = (np.tile(part, (len(personas), 1)) for part in views[:2])
     revealed = None if views.partner_utilities is None else np.tile(views.partner_utilities, (len(personas), 1))
-    chances = np.array([each.chance for each in personas])
+    chances = np.array([persona.chance for persona in personas])
     types = (contexts.types[:, None] + number[:, None]).reshape(contexts.size, -1)
     weights = (contexts.weights[:, None] * chances[:, None]).reshape(contexts.size, -1)
-    return Contexts(contexts.own, Views(counts, utilities, revealed), types, weights, contexts.shares)
+    return Contexts(contexts.own_views, Views(counts, utilities, revealed), types, weights, contexts.shares)
 
 
 def personas_have_odds(partner: Partner, rules: Rules) -> bool:
     """Whether the answer probabilities of every persona of ``partner`` are known."""
-    return all(has_odds(each.partner, rules) for each in drawn_personas(partner))
+    return all(has_odds(persona.partner, rules) for persona in drawn_personas(partner))
 
 
 def check_stochastic(partner: Partner, rules: Rules) -> list[Persona]:
     """The personas of ``partner``; raises :class:`NotComputable` where the odds of one are not known."""
-    found = drawn_personas(partner)
-    for each in found:
-        check_odds(each.partner, rules)
-    return found
+    personas = drawn_personas(partner)
+    for persona in personas:
+        check_odds(persona.partner, rules)
+    return personas
 
 
 def has_odds(partner: Partner, rules: Rules) -> bool:
@@ -189,15 +189,15 @@ def upper_bound(odds: Odds, seat: int, among: Bools | None = None) -> float:
     return float(total @ contexts.shares)
 
 
-def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
+def best_by_value(odds: Odds, context: Index, weights: Doubles, claim: Index, turns_left: int) -> tuple[Doubles, Index]:
     """Act by the revealed values of claims: the expected value ``[S]`` and the act, 2N for AGREE, ``[S]``.
 
     ``weights[S, K]`` are the beliefs, unnormalised; ``claim[S]`` is the partner's last, N for none.
     """
     agree = odds.agree_points(context, claim) * weights.sum(axis=1)
-    if left == 1:
+    if turns_left == 1:
         return agree, np.full(len(context), 2 * odds.width)
-    values, endings = odds.revealed_values(left)
+    values, endings = odds.revealed_values(turns_left)
     worth = np.einsum("shk,sk->sh", values[context], weights)
     odds.add_end_points(worth, np.einsum("shk,sk->sh", endings[context], weights), context, claim)
     worth[~odds.offers[context]] = -1
@@ -229,21 +229,21 @@ def exact_value(odds: Odds, seat: int) -> float:
     return total
 
 
-def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, left: int) -> tuple[Doubles, Index]:
+def look_ahead(odds: Odds, number: int, weights: Doubles, claim: Index, turns_left: int) -> tuple[Doubles, Index]:
     """Expectimax from S beliefs ``weights[S, K]`` of one context, at most four turns left: values and acts."""
     n = odds.width
     context = np.full(len(claim), number)
     agree = odds.agree_points(context, claim) * weights.sum(axis=1)
-    if left == 1:
+    if turns_left == 1:
         return agree, np.full(len(claim), 2 * n)
-    some = np.array([number])
-    sure, ends = (part[0] for part in odds.immediate(some, left))  # [2N, K]
+    single = np.array([number])
+    sure, ends = (part[0] for part in odds.immediate(single, turns_left))  # [2N, K]
     worth = weights @ sure.T
-    answers = odds.answers(left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
-    if left == 3:  # the seat has the last turn of the game: it takes the offer
-        keeps_split = np.tile(odds.points[number, odds.rest[number]], 2)
+    answers = odds.answers(turns_left - 1)[odds.contexts.types[number], : 2 * n, : 2 * n]  # [K, 2N, 2N]
+    if turns_left == 3:  # the seat has the last turn of the game: it takes the offer
+        keeps_split = np.tile(odds.points[number, odds.complement[number]], 2)
         worth += weights @ (answers @ keeps_split)
-    elif left == 4:
+    elif turns_left == 4:
         offers = np.flatnonzero(odds.offers[number])
         claims = np.tile(offers % n, len(offers))
         for row, belief in enumerate(weights):

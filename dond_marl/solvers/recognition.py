@@ -68,9 +68,11 @@ class Recognition:
 
 def recognizable_personas(partner: Partner) -> list[Persona] | None:
     """The personas of ``partner``, each deterministic or with known probabilities; ``None`` where one is neither."""
-    found = drawn_personas(partner)
-    known = (each.partner.traits.deterministic or isinstance(each.partner, Probable) for each in found)
-    return found if all(known) else None
+    personas = drawn_personas(partner)
+    recognizable = (
+        persona.partner.traits.deterministic or isinstance(persona.partner, Probable) for persona in personas
+    )
+    return personas if all(recognizable) else None
 
 
 def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float] | None = None) -> Recognition:
@@ -87,11 +89,11 @@ def recognize(members: Sequence[Partner], turns: Turns, weights: Sequence[float]
     begins: list[int] = []  # each member's first persona
     personas: list[Persona] = []
     for member, share in zip(members, shares / shares.sum(), strict=True):
-        found = recognizable_personas(member)
-        if found is None:
+        drawn = recognizable_personas(member)
+        if drawn is None:
             raise NotComputable(f"{member!r} is stochastic without known probabilities (probs): it has no posterior")
         begins.append(len(personas))
-        personas += [Persona(share * each.chance, each.partner) for each in found]
+        personas += [Persona(share * persona.chance, persona.partner) for persona in drawn]
     moved = turns.rules.message_length and not all(persona.partner.traits.memoryless for persona in personas)
     if moved:
         raise NotComputable("acts alone give no posterior for partners that react to messages")
@@ -113,16 +115,17 @@ def _posterior(personas: Sequence[Persona], turns: Turns) -> tuple[Index, Int8s,
     chances, at_first = prior, np.arange(len(first))  # of each node: its place at the beginning
     for turn in range(1 - turns.seat, turns.turns_taken, 2):
         columns = history[:, max(turn - 1, 0) : turn + 1]
-        steps, rows, which = np.unique(np.column_stack([node, columns]), axis=0, return_index=True, return_inverse=True)
-        parent, node = steps[:, 0], which.reshape(-1)
+        keys = np.column_stack([node, columns])
+        steps, rows, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        parent, node = steps[:, 0], inverse.reshape(-1)
         at_first, chances = at_first[parent], chances[parent]
-        some_turns = turns.rows(rows)
+        node_turns = turns.rows(rows)
         for number, persona in enumerate(personas):
-            row, kind = np.nonzero(chances[:, number])
-            for begin in range(0, len(row), BLOCK):
-                some, which = row[begin : begin + BLOCK], kind[begin : begin + BLOCK]
-                values = types[at_first[some], which]
-                chances[some, number, which] *= _likelihood(persona.partner, some_turns.rows(some), values, turn)
+            at_node, kind = np.nonzero(chances[:, number])
+            for begin in range(0, len(at_node), BLOCK):
+                nodes, kinds = at_node[begin : begin + BLOCK], kind[begin : begin + BLOCK]
+                values = types[at_first[nodes], kinds]
+                chances[nodes, number, kinds] *= _likelihood(persona.partner, node_turns.rows(nodes), values, turn)
         total = chances.sum(axis=(1, 2))
         lost = total == 0
         chances[lost], total[lost] = prior[at_first[lost]], 1.0
@@ -137,15 +140,15 @@ def _act_numbers(turns: Turns) -> Index:
 
 def _likelihood(partner: Partner, turns: Turns, utilities: Int8s, turn: int) -> Doubles:
     """The probability of the act on ``turn`` of the history if it is ``partner`` with these values, ``[R]``."""
-    seen = _as_partner(turns, utilities, turn)
+    partner_turns = _as_partner(turns, utilities, turn)
     act, oA = turns.history.act[:, turn], turns.history.oA[:, turn]
     if partner.traits.deterministic:
-        reply = partner.act(seen)
+        reply = partner.act(partner_turns)
         same = (reply.act_type == act) & ((act > Act.INSIST) | (reply.oA == oA).all(axis=1))
         return np.asarray(same, dtype=np.float64)
     assert isinstance(partner, Probable)
     most = int(turns.counts.max())
-    return partner.probs(seen, most)[np.arange(turns.size), action_index(act, oA, most)]
+    return partner.probs(partner_turns, most)[np.arange(turns.size), action_index(act, oA, most)]
 
 
 def _as_partner(turns: Turns, utilities: Int8s, turn: int) -> Turns:

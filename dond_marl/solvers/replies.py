@@ -55,46 +55,46 @@ class Replies:
         """The number of queries."""
         return 3 * self.width + 2 if self.rules.disagree == "rejects" else 2 * self.width + 1
 
-    def codes(self, left: int) -> NDArray[np.int16]:
-        """The answers of a deterministic partner with ``left`` turns left, ``[V, H]``; -1 for impossible queries."""
-        if left not in self._codes:
-            views, numbers = self._queries(left)
+    def codes(self, turns_left: int) -> NDArray[np.int16]:
+        """The answers of a deterministic partner at ``turns_left``, ``[V, H]``; -1 for impossible queries."""
+        if turns_left not in self._codes:
+            views, numbers = self._queries(turns_left)
             codes = np.full((self.views.size, self.query_count), -1, dtype=np.int16)
             for start in range(0, len(views), BLOCK):
                 view, number = views[start : start + BLOCK], numbers[start : start + BLOCK]
-                act, oA = check_decisions(self.partner.act(self.turns(view, number, left)), len(view))
+                act, oA = check_decisions(self.partner.act(self.turns(view, number, turns_left)), len(view))
                 codes[view, number] = act_numbers(self.views.counts[view], act, oA.T, self.width)
-            self._codes[left] = codes
-        return self._codes[left]
+            self._codes[turns_left] = codes
+        return self._codes[turns_left]
 
-    def probs(self, left: int, views: Index) -> Doubles:
+    def probs(self, turns_left: int, views: Index) -> Doubles:
         """The probability of every answer, ``[views, H, 2N + 3]``; zeros for impossible queries."""
         if self.partner.traits.deterministic:
-            codes = self.codes(left)[views]
+            codes = self.codes(turns_left)[views]
             certain: Doubles = (codes[:, :, None] == np.arange(2 * self.width + 3)).astype(np.float64)
             return certain
         if not isinstance(self.partner, Probable):
             raise TypeError(f"{partner_name(self.partner)} is stochastic without known probabilities (probs)")
-        max_count, place = int(self.views.counts.max()), np.full(self.views.size, -1)
-        place[views] = np.arange(len(views))
-        every_view, every_number = self._queries(left)
-        requested = np.flatnonzero(place[every_view] >= 0)
+        max_count, row_of_view = int(self.views.counts.max()), np.full(self.views.size, -1)
+        row_of_view[views] = np.arange(len(views))
+        every_view, every_number = self._queries(turns_left)
+        requested = np.flatnonzero(row_of_view[every_view] >= 0)
         table = np.zeros((len(views), self.query_count, 2 * self.width + 3))
         numbers = self._answer_numbers(max_count)
         fits = np.hstack([np.tile(self._fits, 2), np.ones((self.views.size, 3), dtype=bool)])
         for start in range(0, len(requested), PROBABLE_BLOCK):
             rows = requested[start : start + PROBABLE_BLOCK]
             view, number = every_view[rows], every_number[rows]
-            probs = np.asarray(self.partner.probs(self.turns(view, number, left), max_count))
+            probs = np.asarray(self.partner.probs(self.turns(view, number, turns_left), max_count))
             shape, name = (len(rows), action_count(max_count)), partner_name(self.partner)
             if probs.shape != shape or not (probs.min() >= 0 and np.allclose(probs.sum(axis=1), 1)):
                 raise NotComputable(f"{name}: probs must be {shape}, each row of sum 1; got {quote(probs)}")
-            table[place[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
+            table[row_of_view[view], number] = np.take_along_axis(probs, numbers[view], axis=1) * fits[view]
         return table
 
-    def turns(self, view: Index, number: Index, left: int) -> Turns:
+    def turns(self, view: Index, number: Index, turns_left: int) -> Turns:
         """The turns of partners with the views ``view[R]`` after the queries ``number[R]``."""
-        n, taken = self.width, self.rules.max_turns - left
+        n, turns_taken = self.width, self.rules.max_turns - turns_left
         counts, revealed = self.views.counts[view], self.views.partner_utilities
         offer, refusal = number < 2 * n, number > 2 * n
         claim = np.where(offer, number % n, np.where(refusal, number - 2 * n - 1, n))
@@ -106,25 +106,25 @@ class Replies:
             self.prior,
             counts,
             self.views.utilities[view],
-            *self._history(view, act, keeps_split, taken),
+            *self._history(view, act, keeps_split, turns_taken),
             (counts - keeps_split) * claimed[:, None],
             None if revealed is None else revealed[view],
         )
 
-    def _history(self, view: Index, act: Int8s, keeps_split: Int8s, taken: int) -> tuple[Int8s, Int8s]:
+    def _history(self, view: Index, act: Int8s, keeps_split: Int8s, turns_taken: int) -> tuple[Int8s, Int8s]:
         """Acts ``[t, R]`` and offers ``[t, 3, R]`` of a history that ends with the query.
 
         Where the partner opened and this is its second act, it begins with its opening, so that in games of at most
         three turns the history is true. In longer ones it is a placeholder: a memoryless partner does not read it.
         """
-        acts = np.zeros((taken, len(act)), dtype=np.int8)
-        offers = np.zeros((taken, 3, len(act)), dtype=np.int8)
-        if taken == 2 and self.partner.traits.deterministic:
-            opening = self.codes(left=self.rules.max_turns)[view, 2 * self.width]
+        acts = np.zeros((turns_taken, len(act)), dtype=np.int8)
+        offers = np.zeros((turns_taken, 3, len(act)), dtype=np.int8)
+        if turns_taken == 2 and self.partner.traits.deterministic:
+            opening = self.codes(turns_left=self.rules.max_turns)[view, 2 * self.width]
             offered = opening < 2 * self.width
             acts[0] = np.where(offered, opening // self.width, opening - 2 * self.width + Act.AGREE)
             offers[0] = (self.splits.oA[view, opening % self.width] * offered[:, None]).T
-        if taken:
+        if turns_taken:
             acts[-1], offers[-1] = act, (keeps_split * (act <= Act.INSIST)[:, None]).T
         return acts, offers
 
@@ -133,9 +133,9 @@ class Replies:
         """Whether each split is one of the pool's, ``[V, N]``."""
         return np.arange(self.width) < self.splits.number[:, None]
 
-    def _queries(self, left: int) -> tuple[Index, Index]:
-        """The possible queries with ``left`` turns left: views ``[R]`` and their query numbers ``[R]``."""
-        n, first = self.width, left == self.rules.max_turns
+    def _queries(self, turns_left: int) -> tuple[Index, Index]:
+        """The possible queries with ``turns_left`` turns left: views ``[R]`` and their query numbers ``[R]``."""
+        n, first = self.width, turns_left == self.rules.max_turns
         possible = np.zeros((self.views.size, self.query_count), dtype=bool)
         possible[:, 2 * n] = first
         if not first:

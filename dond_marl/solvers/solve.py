@@ -111,12 +111,12 @@ def solve(scenarios: Scenarios, max_count: int | None = None) -> Solutions:
     if not largest <= max_count <= MAX_COUNT:
         raise ValueError(f"max_count must be in {largest}..{MAX_COUNT} for pools with {largest} items; got {max_count}")
     table = scenarios.counts.astype(np.int8).tobytes(), scenarios.utilities.astype(np.int8).tobytes()
-    known = scenarios.size * grid_size(max_count) <= CACHED_CELLS
-    return (_solve_known if known else _solve_table)(*table, max_count)
+    small = scenarios.size * grid_size(max_count) <= CACHED_CELLS
+    return (_solve_known if small else _solve_table)(*table, max_count)
 
 
 def split_scores(scenarios: Scenarios, max_count: int) -> tuple[Integers, Bools]:
-    """What every split pays, ``[2, N, K]`` points (not of ten), and which rows of the grid are splits, ``[N, K]``.
+    """Points of every split (not of ten), ``[2, N, K]``, and a mask of the grid's rows that are splits, ``[N, K]``.
 
     Rows that ask for more than there is pay nothing.
     """
@@ -185,7 +185,7 @@ def _solve_block(scenarios: Scenarios, max_count: int) -> tuple[Measures, tuple[
 
 
 def _largest(values: Integers, among: Bools) -> Bools:
-    """Where ``values`` are the largest of their row, of those ``among`` which to look; values are not negative."""
+    """Mask of the row maxima of ``values``, which are not negative, within the mask ``among``."""
     candidates = np.where(among, values, -1)
     largest: Bools = candidates == candidates.max(axis=1, keepdims=True)
     return largest & among
@@ -193,30 +193,30 @@ def _largest(values: Integers, among: Bools) -> Bools:
 
 def _pareto(scores: Integers, splits: Bools) -> Bools:
     """The splits that no split dominates, ``[N, K]``."""
-    own, other = scores
-    size, width = len(own), int(own.max(initial=0)) + 2
-    place = own + np.arange(size)[:, None] * width
+    first, second = scores
+    size, width = len(first), int(first.max(initial=0)) + 2
+    cell = first + np.arange(size)[:, None] * width
     # reach[n, v]: the most that seat_1 can get while seat_0 gets v or more; -1 where seat_0 cannot get that much.
     reach = np.full(size * width, -1, dtype=np.int64)
-    np.maximum.at(reach, place[splits], other[splits])
+    np.maximum.at(reach, cell[splits], second[splits])
     reach = np.maximum.accumulate(reach.reshape(size, width)[:, ::-1], axis=1)[:, ::-1].reshape(-1)
-    undominated: Bools = (other == reach[place]) & (other > reach[place + 1])
+    undominated: Bools = (second == reach[cell]) & (second > reach[cell + 1])
     return splits & undominated
 
 
 def _ultimatum(scores: Integers, splits: Bools, opener: int) -> Bools:
-    """The splits that an opener would ask for who may ask once, ``[N, K]``."""
-    own, other = scores[opener], scores[1 - opener]
-    return _largest(other, _largest(own, splits & (other > 0)))
+    """Mask of the splits that an opener claims if the other seat can only take or leave them, ``[N, K]``."""
+    opener_points, responder_points = scores[opener], scores[1 - opener]
+    return _largest(responder_points, _largest(opener_points, splits & (responder_points > 0)))
 
 
 def _unit(scenarios: Scenarios) -> Doubles:
-    """What the measures are counted in parts of: the product of both whole values, ``[N]``."""
+    """Common denominator of the measures: the product of both pool values, ``[N]``."""
     product: Doubles = np.maximum(scenarios.pool_values, 1).prod(axis=1, dtype=np.float64)
     return product
 
 
 def _concatenate(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
-    whole = np.concatenate(parts)
-    whole.flags.writeable = False
-    return whole
+    joined = np.concatenate(parts)
+    joined.flags.writeable = False
+    return joined

@@ -168,12 +168,12 @@ class Safety(NamedTuple):
 
 def safety(member: Partner, zoo: Mapping[str, Partner], source: ScenarioSource, rules: Rules) -> Safety:
     """The points of ``member`` against its worst responder of ``zoo``, which must not be empty."""
-    left = {
+    points = {
         name: (played_value((member, other), source, rules, 0) + played_value((other, member), source, rules, 1)) / 2
         for name, other in zoo.items()
     }
-    worst = min(left, key=lambda name: left[name])
-    return Safety(worst, left[worst])
+    worst = min(points, key=lambda name: points[name])
+    return Safety(worst, points[worst])
 
 
 def policy_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules: Rules) -> Doubles:
@@ -196,34 +196,38 @@ def _block_value(partners: tuple[Partner, Partner], scenarios: Scenarios, rules:
     size = scenarios.size
     views = [distinct_views(scenarios.counts, scenarios.utilities[:, seat]) for seat in (0, 1)]
     replies = [
-        Replies(partner, rules, own, played_prior(scenarios)) for partner, (own, _) in zip(partners, views, strict=True)
+        Replies(partner, rules, seat_views, played_prior(scenarios))
+        for partner, (seat_views, _) in zip(partners, views, strict=True)
     ]
     splits, n = splits_of(scenarios.counts), replies[0].width
-    rest, fits = splits.rest, np.arange(n) < splits.number[:, None]
+    complement, fits = splits.complement, np.arange(n) < splits.number[:, None]
     # Points of keeping each split, [2, S, N].
-    worth = np.stack([split_points(Views(scenarios.counts, own), splits) for own in scenarios.utilities.swapaxes(0, 1)])
+    values = scenarios.utilities.swapaxes(0, 1)
+    worth = np.stack([split_points(Views(scenarios.counts, seat_values), splits) for seat_values in values])
     points = np.zeros((size, 2))
     last = np.zeros((size, 2 * n))  # [S, 2N] how likely each offer was the last act, the game being open
     mirrored = np.zeros((size, 2 * n))  # of that, with the mover's own claim the rest of it
     for turn in range(rules.max_turns):
-        mover, left = turn % 2, rules.max_turns - turn
-        own, which = views[mover]
-        probs = replies[mover].probs(left, np.arange(own.size))[which]  # [S, 2N + 1, 2N + 3]
+        mover, turns_left = turn % 2, rules.max_turns - turn
+        mover_views, view_index = views[mover]
+        probs = replies[mover].probs(turns_left, np.arange(mover_views.size))[view_index]  # [S, 2N + 1, 2N + 3]
         answers = probs[:, :-1] if turn else probs[:, -1:]
         weight = last if turn else np.ones((size, 1))
         spoken = weight[:, :, None] * answers  # [S, H, X]
         if turn:
-            keeps_split = np.tile(rest, 2)[:, :, None]  # the rest that each offer leaves to the mover
+            keeps_split = np.tile(complement, 2)[:, :, None]  # the rest that each offer leaves to the mover
             mirrors = [np.take_along_axis(spoken, keeps_split + kind * n, axis=2)[:, :, 0] for kind in (0, 1)]
             closed = spoken[:, :, 2 * n] + mirrored * answers[:, :, 2 * n + 2]
-            if left == 1:
+            if turns_left == 1:
                 closed += sum(mirrors)
             claims = np.tile(np.arange(n), 2)
             points[:, 1 - mover] += (closed * worth[1 - mover][:, claims]).sum(axis=1)
             points[:, mover] += (closed * np.take_along_axis(worth[mover], keeps_split[:, :, 0], axis=1)).sum(axis=1)
             # Where this offer claims the rest of the last one, the next mover's own claim is the rest of this one.
-            both = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
-            mirrored = np.concatenate([np.take_along_axis(part, rest, axis=1) * fits for part in both], axis=1)
+            by_split = [(mirror[:, :n] + mirror[:, n:]) * fits for mirror in mirrors]  # [S, N] by the last one's split
+            mirrored = np.concatenate(
+                [np.take_along_axis(part, complement, axis=1) * fits for part in by_split], axis=1
+            )
         last = spoken[:, :, : 2 * n].sum(axis=1)
     return points
 

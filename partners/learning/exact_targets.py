@@ -139,7 +139,7 @@ class ExactTargets:
                     f"exact_reply: the best response to {games} is only known within bounds; name fewer partners, or a "
                     "smaller env.max_turns"
                 )
-            views = numbers_of(contexts.own.counts, contexts.own.utilities)
+            views = numbers_of(contexts.own_views.counts, contexts.own_views.utilities)
             self._pools[key] = _PoolOfSeat(pool, views, self._name_of_persona, len(self._names))
         return self._pools[key]
 

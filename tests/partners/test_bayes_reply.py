@@ -97,7 +97,7 @@ def test_a_program_with_memory_is_tabled_against_a_repeated_claim(spec):
     table = pack([Scenario(POOL, ((2, 3, 2), (4, 3, 0)))], "lewis")
     turns = after_one_claim((1, 1, 1))._replace(partner_utilities=np.zeros((1, 3), np.int8))
     (tables, _, _), *_ = BayesReply([spec])._by_tables(turns)
-    view = np.flatnonzero((tables.contexts.theirs.utilities == (4, 3, 0)).all(axis=1))[0]
+    view = np.flatnonzero((tables.contexts.partner_views.utilities == (4, 3, 0)).all(axis=1))[0]
     played = rollout((Repeats(), partner), table, seed=0)
     claim = int(np.flatnonzero((tables.splits == (1, 1, 1)).all(axis=1))[0])
     for turn in range(1, int(played.turns[0]), 2):

@@ -117,18 +117,20 @@ def test_an_answer_is_read_by_its_words(text, expected):
 def test_a_bare_yes_or_no_answers_an_act_and_not_any_question():
     for text, answer in (("yes", Act.AGREE), ("nope", Act.DISAGREE)):
         assert act(text) is None
-        assert act(text, TalkState(theirs=(0, 2, 0), answers=Act.PROPOSE)) is answer
+        assert act(text, TalkState(partner_claim=(0, 2, 0), answers=Act.PROPOSE)) is answer
 
 
 def test_repeated_offer_is_insist():
-    said = TalkState(mine=(1, 0, 0), theirs=(1, 2, 0), answers=Act.PROPOSE)
+    said = TalkState(speaker_claim=(1, 0, 0), partner_claim=(1, 2, 0), answers=Act.PROPOSE)
     assert act("i need the book", said) is Act.INSIST
     assert act("i need a hat", said) is Act.PROPOSE
     assert act("i insist on a hat", said) is Act.INSIST
 
 
 def test_yes_with_the_offered_split_is_agree_with_another_an_offer():
-    said = TalkState(mine=(1, 2, 0), theirs=(0, 1, 3), answers=Act.PROPOSE)  # they leave us the book and a hat
+    said = TalkState(
+        speaker_claim=(1, 2, 0), partner_claim=(0, 1, 3), answers=Act.PROPOSE
+    )  # they leave us the book and a hat
     assert act("ok , i take the book and one hat", said) is Act.AGREE
     assert act("deal , you get the balls", said) is Act.AGREE
     assert act("ok , but i take both hats and the book", said) is Act.INSIST
@@ -136,14 +138,14 @@ def test_yes_with_the_offered_split_is_agree_with_another_an_offer():
 
 
 def test_the_rest_is_of_what_the_other_side_last_claimed():
-    assert kept("then i take the rest", TalkState(theirs=(0, 2, 1))) == (1, 0, 2)
-    assert kept("you get the rest", TalkState(mine=(0, 1, 1))) == (0, 1, 1)
+    assert kept("then i take the rest", TalkState(partner_claim=(0, 2, 1))) == (1, 0, 2)
+    assert kept("you get the rest", TalkState(speaker_claim=(0, 1, 1))) == (0, 1, 1)
     assert read_utterance("i take the rest", POOL).unclear
 
 
 def test_list_without_a_person_within_the_partners_claim_is_theirs():
-    assert kept("one hat", TalkState(theirs=(0, 2, 0))) == (1, 1, 3)
-    assert kept("one hat", TalkState(theirs=(0, 0, 3))) == (0, 1, 0)
+    assert kept("one hat", TalkState(partner_claim=(0, 2, 0))) == (1, 1, 3)
+    assert kept("one hat", TalkState(partner_claim=(0, 0, 3))) == (0, 1, 0)
     assert read_utterance("how about the book and a hat ?", POOL).unclear
 
 
@@ -163,7 +165,7 @@ def test_list_without_a_person_within_the_partners_claim_is_theirs():
 )
 def test_ambiguous_offers_are_unread(text):
     reading = read_utterance(text, POOL)
-    assert reading.action is None and reading.unclear and reading.why
+    assert reading.action is None and reading.unclear and reading.reason
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
@@ -171,7 +173,7 @@ def test_any_text_is_a_legal_act_or_unread(text):
     for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
         reading = read_utterance(text, POOL, said)
         if reading.action is None:
-            assert reading.why
+            assert reading.reason
         else:
             assert all(0 <= n <= count for n, count in zip(reading.action.oA, POOL, strict=True))
 

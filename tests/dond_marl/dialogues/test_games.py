@@ -56,7 +56,7 @@ OFFER = "i want the book and both balls , you get the hats"
 def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, said):
     closing = acts(talk(OFFER, CLICK, selected=selected, tag=tag))[-1]
     assert (closing.action.act_type if closing.action else None) == said
-    assert closing.action or closing.why
+    assert closing.action or closing.reason
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_solver_finds_the_best_of_all_acts(seat):
     table = TINY if seat == 0 else [Scenario(s.counts, s.utilities[::-1]) for s in TINY]
     contexts, rules, compared = contexts_in(pack(table), seat), Rules(6), 0
     for partner in (Whimsical(1), Whimsical(3), seat_occupant("heuristic")):
-        moves = Moves(contexts, Replies(partner, rules, contexts.theirs, ""))
+        moves = Moves(contexts, Replies(partner, rules, contexts.partner_views, ""))
         solver, left = Solver(moves), rules.max_turns - seat
         states = [moves.opening(context, seat).following for context in range(contexts.size)]
         while left > 1:
@@ -213,7 +213,7 @@ def test_contexts_weigh_scenarios_by_frequency():
     assert sorted(contexts.shares.tolist()) == pytest.approx([1 / 8, 2 / 8, 5 / 8])
     common = int(contexts.shares.argmax())
     assert sorted(contexts.weights[common].tolist()) == pytest.approx([0.2, 0.2, 0.2, 0.4])
-    assert contexts.own.utilities[common].tolist() == [2, 3, 2]
+    assert contexts.own_views.utilities[common].tolist() == [2, 3, 2]
     certain = contexts.certain()
     assert certain.size == 7 and certain.shares.sum() == pytest.approx(1)
 
@@ -222,7 +222,7 @@ def test_splits_are_numbered_lexicographically():
     splits = splits_of(np.array([[1, 2, 1], [1, 1, 1]], dtype=np.int8))
     assert splits.number.tolist() == [12, 8]
     assert splits.oA[0, 0].tolist() == [0, 0, 0] and splits.oA[0, 11].tolist() == [1, 2, 1]
-    left = splits.oA[0, splits.rest[0]]
+    left = splits.oA[0, splits.complement[0]]
     assert (splits.oA[0] + left == [1, 2, 1]).all()
 
 

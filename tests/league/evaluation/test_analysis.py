@@ -48,7 +48,7 @@ def test_opening_value_is_the_mean_over_types(name, turns, disagree, seat):
     beliefs: dict[tuple[Action, ...], list[tuple[float, State]]] = {}
     for kind, weight in zip(contexts.types[0], contexts.weights[0], strict=True):
         if weight > 0:
-            theirs = tuple(contexts.theirs.utilities[kind].tolist())
+            theirs = tuple(contexts.partner_views.utilities[kind].tolist())
             state = opened(seat, partner, theirs, rules)
             beliefs.setdefault(state.history, []).append((weight, state))
     assert (len(beliefs) == 1) == (seat == 0)
@@ -73,7 +73,7 @@ def test_late_offer_value_follows_the_answers():
         paid = 0.0
         for kind, weight in zip(contexts.types[0], contexts.weights[0], strict=True):
             if weight > 0:
-                theirs = tuple(contexts.theirs.utilities[kind].tolist())
+                theirs = tuple(contexts.partner_views.utilities[kind].tolist())
                 state = apply(State(Scenario(SCENARIO.counts, (SCENARIO.utilities[0], theirs)), rules), action)
                 paid += weight * apply(state, only_action(partner.act(turn_of(state, prior="lewis")))).outcome.scores[0]
         assert worth_of_it == pytest.approx(paid, abs=1e-9)
