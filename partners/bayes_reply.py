@@ -66,17 +66,17 @@ class BayesReply:
         check_number("temper", temper, 0, 1)
         if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
             raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")
-        named = occupants_named(of) if isinstance(of, str) else of
+        occupants = occupants_named(of) if isinstance(of, str) else of
         programs, chances = list[Partner](), list[float]()
-        for spec in named:
-            found = drawn_personas(seat_occupant(spec))
-            if all(has_tables(each.partner) for each in found):
-                programs += [each.partner for each in found]
-                chances += [each.chance for each in found]
+        for spec in occupants:
+            personas = drawn_personas(seat_occupant(spec))
+            if all(has_tables(persona.partner) for persona in personas):
+                programs += [persona.partner for persona in personas]
+                chances += [persona.chance for persona in personas]
             elif not isinstance(of, str):
                 raise ValueError(f"{spec} has no table of answers: it is random, and has memory or no probs")
-        order = np.argsort([not each.traits.deterministic for each in programs], kind="stable")
-        self.programs = [programs[number] for number in order]
+        order = np.argsort([not program.traits.deterministic for program in programs], kind="stable")
+        self.programs = [programs[i] for i in order]
         self.chances: Doubles = np.array(chances)[order] / sum(chances)
         self.temper, self._of = temper, of
         self._tables: dict[tuple[Rules, str, bool, bytes], tuple[list[Tables], dict[bytes, tuple[int, int]]]] = {}
@@ -98,48 +98,48 @@ class BayesReply:
         return decide(act, oA)
 
     def posterior(self, turns: Turns) -> list[Doubles]:
-        """For each row, the probability of each of M programs with each of K values, ``[K, M]``.
+        """The probability of each of M programs with each of K values, one array ``[K, M]`` for each row.
 
         Programs are in the order of :attr:`programs`, values in that of the prior
         (:func:`dond_marl.solvers.contexts.contexts_of`).
         """
-        found: list[Doubles] = [np.zeros(0)] * turns.size
+        posteriors: list[Doubles] = [np.zeros(0)] * turns.size
         for tables, rows, context in self._by_tables(turns):
             weights = tables.weights(turns.rows(rows), context, self.temper)
-            for row, each, place in zip(rows.tolist(), weights, context.tolist(), strict=True):
-                found[row] = each[tables.possible(place)] / each.sum()
-        return found
+            for row, row_weights, context_number in zip(rows.tolist(), weights, context.tolist(), strict=True):
+                posteriors[row] = row_weights[tables.possible(context_number)] / row_weights.sum()
+        return posteriors
 
     def _by_tables(self, turns: Turns) -> list[tuple[Tables, Index, Index]]:
         """The tables that cover the rows, with the rows and their contexts there."""
         revealed = bool(turns.partner_utilities.any())
         views = np.hstack([turns.counts, turns.my_utilities, *[turns.partner_utilities] * revealed])
-        distinct, which = np.unique(views, axis=0, return_inverse=True)
-        place = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
+        distinct, inverse = np.unique(views, axis=0, return_inverse=True)
+        index = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
         entries: list[list[Tables]] = []
         if len(self._tables) > POOLS:
             self._tables.clear()
         for pool in np.unique(distinct[:, :3], axis=0):
-            some = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
+            in_pool = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
             key = turns.rules, turns.prior, revealed, pool.tobytes()
-            entry, places = self._tables.setdefault(key, ([], {}))
+            entry, index_of = self._tables.setdefault(key, ([], {}))
             if not entry and turns.prior in LEWIS_PRIORS and not revealed:
                 space = lewis_space()
                 legal = space.rows(np.flatnonzero((space.counts == pool).all(axis=1)))
-                self._learn(entry, places, turns, contexts_in(legal, 0) if legal.size else None)
-            new = distinct[[number for number in some if distinct[number].tobytes() not in places]]
-            if len(new):
-                self._learn(entry, places, turns, contexts_of_views(turns.prior, new, revealed))
-            place[some] = [(len(entries), *places[distinct[number].tobytes()]) for number in some]
+                self._learn(entry, index_of, turns, contexts_in(legal, 0) if legal.size else None)
+            missing = distinct[[number for number in in_pool if distinct[number].tobytes() not in index_of]]
+            if len(missing):
+                self._learn(entry, index_of, turns, contexts_of_views(turns.prior, missing, revealed))
+            index[in_pool] = [(len(entries), *index_of[distinct[number].tobytes()]) for number in in_pool]
             entries.append(entry)
-        at = place[which.reshape(-1)]
+        pools, numbers, contexts = index[inverse.reshape(-1)].T  # [B] each
         return [
-            (entries[pool][number], rows := np.flatnonzero((at[:, 0] == pool) & (at[:, 1] == number)), at[rows, 2])
-            for pool, number in np.unique(place[:, :2], axis=0).tolist()
+            (entries[pool][number], rows := np.flatnonzero((pools == pool) & (numbers == number)), contexts[rows])
+            for pool, number in np.unique(index[:, :2], axis=0).tolist()
         ]
 
     def _learn(
-        self, entry: list[Tables], places: dict[bytes, tuple[int, int]], turns: Turns, contexts: Contexts | None
+        self, entry: list[Tables], index_of: dict[bytes, tuple[int, int]], turns: Turns, contexts: Contexts | None
     ) -> None:
         if contexts is None:
             return
@@ -147,7 +147,7 @@ class BayesReply:
         if turns.partner_utilities.any():
             columns.append(contexts.partner_views.utilities[contexts.types[:, 0]])
         for number, view in enumerate(np.hstack(columns)):
-            places[view.tobytes()] = len(entry), number
+            index_of[view.tobytes()] = len(entry), number
         entry.append(Tables(self.programs, self.chances, contexts, turns.rules, turns.prior))
 
 
@@ -160,9 +160,9 @@ class Tables:
         if rules.disagree != "ends":
             raise NotComputable(f'the Bayes reply needs disagree="ends"; got {rules}')
         self.programs, self.contexts, self.rules, self.prior = programs, contexts, rules, prior
-        self._replies = [Replies(each, rules, contexts.partner_views, prior) for each in programs]
+        self._replies = [Replies(program, rules, contexts.partner_views, prior) for program in programs]
         self.width, views = self._replies[0].width, contexts.partner_views.size
-        self.sure = sum(each.traits.deterministic for each in programs)  # D
+        self.sure = sum(program.traits.deterministic for program in programs)  # D
         self.splits, self.complement = contexts.splits.oA[0], contexts.splits.complement[0]
         self.points = split_points(contexts.own_views, contexts.splits).astype(np.float32)  # [C, N]
         random = (len(programs) - self.sure) * (2 * self.width + 3) * 4
@@ -184,19 +184,20 @@ class Tables:
         """The partner's views that the prior allows in a context, ``[K]``."""
         return np.flatnonzero(self._prior[context].any(axis=1))
 
-    def answers(self, left: int) -> Answers:
-        """The answers to each claim, ``left`` turns left: ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
-        if left not in self._answers:
+    def answers(self, turns_left: int) -> Answers:
+        """The answers to each claim at ``turns_left``, ``[2N + 1, V, D]``, and odds ``[2N + 1, V, S, 2N + 3]``."""
+        if turns_left not in self._answers:
             views, size = self.contexts.partner_views.size, 2 * self.width + 1
             sure = np.empty((size, views, self.sure), dtype=np.int16)
             for number, replies in enumerate(self._replies[: self.sure]):
                 forgets = self.programs[number].traits.memoryless
-                sure[:, :, number] = replies.codes(left).T if forgets else self._to_repeated(number)[left - 1]
+                codes = replies.codes(turns_left).T if forgets else self._to_repeated(number)[turns_left - 1]
+                sure[:, :, number] = codes
             odds = np.empty((size, views, len(self.programs) - self.sure, size + 2), dtype=np.float32)
             for number, replies in enumerate(self._replies[self.sure :]):
-                odds[:, :, number] = replies.probs(left, np.arange(views)).transpose(1, 0, 2)
-            self._answers[left] = sure, odds
-        return self._answers[left]
+                odds[:, :, number] = replies.probs(turns_left, np.arange(views)).transpose(1, 0, 2)
+            self._answers[turns_left] = sure, odds
+        return self._answers[turns_left]
 
     def _to_repeated(self, number: int) -> NDArray[np.int16]:
         """The answers of a program if the same claim is made on all turns, by turns left - 1, ``[T, 2N + 1, V]``."""
@@ -204,7 +205,7 @@ class Tables:
             return self._repeated[number]
         n, views, rules, program = self.width, self.contexts.partner_views, self.rules, self.programs[number]
         claims = n if getattr(program, "insist_is_propose", False) else 2 * n
-        claim, view = (each.reshape(-1) for each in np.indices((claims, views.size)))
+        claim, view = (index.reshape(-1) for index in np.indices((claims, views.size)))
         counts, utilities = views.counts[view], views.utilities[view]
         revealed = None if views.partner_utilities is None else views.partner_utilities[view]
         table = np.full((rules.max_turns, 2 * n + 1, views.size), -1, dtype=np.int16)
@@ -212,7 +213,7 @@ class Tables:
             acts, offers = np.zeros((0, len(view)), np.int8), np.zeros((0, 3, len(view)), np.int8)
             ended = np.full(len(view), -1)  # the answer that ended the game: the same on later turns
             for turn in range(rules.max_turns):
-                made = claim
+                turn_claim = claim
                 if turn % 2 == seat:
                     offer = counts - self.splits[claim % n] * np.int8(turn > 0) if turn else np.zeros_like(counts)
                     reply = program.act(
@@ -225,20 +226,20 @@ class Tables:
                         table[rules.max_turns - turn - 1, : 2 * n] = np.tile(by_claim, (2 * n // claims, 1))
                     else:
                         table[-1, 2 * n] = by_claim[0]
-                    made = np.where(answer < 2 * n, answer, n - 1)  # after the end any claim will do
-                acts = np.concatenate([acts, (made // n).astype(np.int8)[None]])
-                offers = np.concatenate([offers, self.splits[made % n].T[None]])
+                    turn_claim = np.where(answer < 2 * n, answer, n - 1)  # after the end any claim will do
+                acts = np.concatenate([acts, (turn_claim // n).astype(np.int8)[None]])
+                offers = np.concatenate([offers, self.splits[turn_claim % n].T[None]])
         self._repeated[number] = table
         return table
 
     def weights(self, turns: Turns, context: Index, temper: float) -> Doubles:
         """The posterior of every hypothesis, ``[R, V, M]``; the largest is 1. PROPOSE and INSIST are one claim."""
         n, weights = self.width, self._prior[context]
-        for query, answer, left in NumberedHistories(turns).answers(n):
-            sure, odds = self.answers(left)
+        for query, answer, turns_left in NumberedHistories(turns).answers(n):
+            sure, odds = self.answers(turns_left)
             split = answer % n
-            given = sure[query]
-            fits = (given % n == split[:, None, None]) & (given < 2 * n)
+            answers = sure[query]
+            fits = (answers % n == split[:, None, None]) & (answers < 2 * n)
             likely = np.concatenate([fits, odds[query, :, :, split] + odds[query, :, :, split + n]], axis=2)
             weights = weights * ((1 - temper) * likely + temper / n)
             largest = weights.max(axis=(1, 2), keepdims=True)
@@ -248,99 +249,97 @@ class Tables:
 
     def best_acts(self, turns: Turns, context: Index, temper: float) -> Index:
         """The number of the best act of each row, ``[R]``: a claim, or 2N for AGREE. Ties: AGREE, then own points."""
-        n, left = self.width, turns.rules.max_turns - turns.turns_taken
+        n, turns_left = self.width, turns.rules.max_turns - turns.turns_taken
         claim, may_agree = NumberedHistories(turns).claim(1 - turns.seat, n), turns.act_mask[:, Act.AGREE]
         agree = np.rint(_POINT * self.points[context, self.complement[np.minimum(claim, n - 1)]])
         choice = np.where(may_agree, 2 * n, n - 1)
-        if left == 1:
+        if turns_left == 1:
             return choice
         weights = np.rint(_WEIGHT * self.weights(turns, context, temper))
-        for place in np.unique(context).tolist():
-            rows = np.flatnonzero(context == place)
-            some = weights[rows]
-            view, program = np.nonzero(some.any(axis=0))
-            some = some[:, view, program]
-            values = np.rint(_POINT * self.claim_values(place, left, view, program))
-            worth = some @ values.T
+        for number in np.unique(context).tolist():
+            rows = np.flatnonzero(context == number)
+            row_weights = weights[rows]
+            view, program = np.nonzero(row_weights.any(axis=0))
+            row_weights = row_weights[:, view, program]
+            values = np.rint(_POINT * self.claim_values(number, turns_left, view, program))
+            worth = row_weights @ values.T
             best = worth.max(axis=1)
-            taste = np.tile(self.points[place], 2)
+            taste = np.tile(self.points[number], 2)
             chosen = np.where(worth == best[:, None], taste, -1).argmax(axis=1)
-            settle = may_agree[rows] & (agree[rows] * some.sum(axis=1) >= best)
+            settle = may_agree[rows] & (agree[rows] * row_weights.sum(axis=1) >= best)
             choice[rows] = np.where(settle, 2 * n, chosen)
         return choice
 
-    def claim_values(self, context: int, left: int, view: Index, program: Index) -> Floats:
-        """Points of every claim in some hypotheses if they are then revealed, ``[2N, H]``; ``left`` is at least 2."""
+    def claim_values(self, context: int, turns_left: int, view: Index, program: Index) -> Floats:
+        """Points of every claim in H hypotheses if they are then revealed, ``[2N, H]``; ``turns_left`` >= 2."""
         n, is_sure = self.width, program < self.sure
         points, discount = self.points[context], np.float32(DISCOUNT)
-        own, after = (
-            np.tile(points, 2)[:, None],
-            np.append(np.tile(points[self.complement], 2), [0] * 3).astype(np.float32),
-        )
-        later = self.best_values(left - 2)[context, view, program] if left > 2 else None
-        sure, odds = self.answers(left - 1)
+        claimed = np.tile(points, 2)[:, None]
+        after = np.append(np.tile(points[self.complement], 2), [0] * 3).astype(np.float32)
+        later = self.best_values(turns_left - 2)[context, view, program] if turns_left > 2 else None
+        sure, odds = self.answers(turns_left - 1)
         worth = np.zeros((2 * n, len(view)), dtype=np.float32)
-        given = sure[: 2 * n, view[is_sure], program[is_sure]]
-        deal = given == 2 * n
+        answers = sure[: 2 * n, view[is_sure], program[is_sure]]
+        deal = answers == 2 * n
         if later is None:
-            deal |= self._mirrors(given)
-            worth[:, is_sure] = deal * own
+            deal |= self._mirrors(answers)
+            worth[:, is_sure] = deal * claimed
         else:
-            then = np.maximum(after[given], later[is_sure]) * discount
-            worth[:, is_sure] = np.where(given < 2 * n, then, deal * own)
+            next_value = np.maximum(after[answers], later[is_sure]) * discount
+            worth[:, is_sure] = np.where(answers < 2 * n, next_value, deal * claimed)
         chance = odds[: 2 * n, view[~is_sure], program[~is_sure] - self.sure]  # [2N, H, 2N + 3]
-        worth[:, ~is_sure] = chance[..., 2 * n] * own
+        worth[:, ~is_sure] = chance[..., 2 * n] * claimed
         if later is None:
-            worth[:, ~is_sure] += self._mirror_chance(chance) * own
+            worth[:, ~is_sure] += self._mirror_chance(chance) * claimed
         else:
-            then = np.maximum(after[: 2 * n], later[~is_sure, None]) * discount
-            worth[:, ~is_sure] += (chance[..., : 2 * n] * then).sum(axis=2)
+            next_value = np.maximum(after[: 2 * n], later[~is_sure, None]) * discount
+            worth[:, ~is_sure] += (chance[..., : 2 * n] * next_value).sum(axis=2)
         return worth
 
-    def best_values(self, left: int) -> Floats:
+    def best_values(self, turns_left: int) -> Floats:
         """The most of :meth:`claim_values` in every hypothesis, ``[C, V, M]``; 0 with one turn left."""
-        if left in self._best:
-            return self._best[left]
+        if turns_left in self._best:
+            return self._best[turns_left]
         n, views, discount = self.width, self.contexts.partner_views.size, np.float32(DISCOUNT)
         best = np.zeros((self.contexts.size, views, len(self.programs)), dtype=np.float32)
-        if left > 1:
-            sure, odds = self.answers(left - 1)
-            given, mine = sure[: 2 * n], best[..., : self.sure]
-            deal = given == 2 * n
-            own, after = self.points, self.points[:, self.complement]
-            if left == 2:
-                deal |= self._mirrors(given)
+        if turns_left > 1:
+            sure, odds = self.answers(turns_left - 1)
+            answers, best_sure = sure[: 2 * n], best[..., : self.sure]
+            deal = answers == 2 * n
+            points, after = self.points, self.points[:, self.complement]
+            if turns_left == 2:
+                deal |= self._mirrors(answers)
             else:
                 offered = np.zeros((n + 1, views, self.sure), dtype=bool)
-                np.put_along_axis(offered, np.where((given >= 0) & (given < 2 * n), given % n, n), True, axis=0)
-                np.multiply(self.best_values(left - 2)[..., : self.sure], offered[:n].any(axis=0), out=mine)
+                np.put_along_axis(offered, np.where((answers >= 0) & (answers < 2 * n), answers % n, n), True, axis=0)
+                np.multiply(self.best_values(turns_left - 2)[..., : self.sure], offered[:n].any(axis=0), out=best_sure)
                 for split in range(n):
-                    np.maximum(mine, after[:, split, None, None] * offered[split], out=mine)
-                mine *= discount
+                    np.maximum(best_sure, after[:, split, None, None] * offered[split], out=best_sure)
+                best_sure *= discount
             for split in range(n):
-                np.maximum(mine, own[:, split, None, None] * (deal[split] | deal[split + n]), out=mine)
+                np.maximum(best_sure, points[:, split, None, None] * (deal[split] | deal[split + n]), out=best_sure)
             chance = odds[: 2 * n]
-            closes = chance[..., 2 * n] + (self._mirror_chance(chance) if left == 2 else 0)  # [2N, V, S]
-            worth = closes.transpose(1, 2, 0)[..., None] * np.tile(own, 2).T  # [V, S, 2N, C]
-            if left > 2:
-                later = self.best_values(left - 2)[..., self.sure :, None]
-                then = np.maximum(np.tile(after, 2)[:, None, None], later) * discount  # [C, V, S, 2N]
-                worth += chance[..., : 2 * n].transpose(1, 2, 0, 3) @ then.transpose(1, 2, 3, 0)
+            closes = chance[..., 2 * n] + (self._mirror_chance(chance) if turns_left == 2 else 0)  # [2N, V, S]
+            worth = closes.transpose(1, 2, 0)[..., None] * np.tile(points, 2).T  # [V, S, 2N, C]
+            if turns_left > 2:
+                later = self.best_values(turns_left - 2)[..., self.sure :, None]
+                next_value = np.maximum(np.tile(after, 2)[:, None, None], later) * discount  # [C, V, S, 2N]
+                worth += chance[..., : 2 * n].transpose(1, 2, 0, 3) @ next_value.transpose(1, 2, 3, 0)
             best[..., self.sure :] = worth.max(axis=2).transpose(2, 0, 1)
-        self._best[left] = best
+        self._best[turns_left] = best
         return best
 
-    def _mirrors(self, given: NDArray[np.int16]) -> NDArray[np.bool_]:
-        """Whether answers on the last turn claim what each claim leaves, which is a deal; ``given[2N, ...]``."""
-        rest = np.tile(self.complement, 2).reshape(-1, *[1] * (given.ndim - 1))
-        mirrors: NDArray[np.bool_] = (given < 2 * self.width) & (given % self.width == rest)
+    def _mirrors(self, answers: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Whether answers on the last turn claim what each claim leaves, which is a deal; ``answers[2N, ...]``."""
+        complement = np.tile(self.complement, 2).reshape(-1, *[1] * (answers.ndim - 1))
+        mirrors: NDArray[np.bool_] = (answers < 2 * self.width) & (answers % self.width == complement)
         return mirrors
 
     def _mirror_chance(self, chance: Floats) -> Floats:
         """The probability of that, ``[2N, ...]`` from ``[2N, ..., 2N + 3]``."""
-        claim, rest = np.arange(2 * self.width), np.tile(self.complement, 2)
-        both: Floats = chance[claim, ..., rest] + chance[claim, ..., rest + self.width]
-        return both
+        claim, complement = np.arange(2 * self.width), np.tile(self.complement, 2)
+        mirrored: Floats = chance[claim, ..., complement] + chance[claim, ..., complement + self.width]
+        return mirrored
 
 
 def has_tables(program: Partner) -> bool:

@@ -73,8 +73,8 @@ class BestResponse:
         for revealed in np.unique(revealed_rows).tolist():
             rows = np.flatnonzero(revealed_rows == revealed)
             part = turns.rows(rows)
-            for solver, some, context in self._solvers_of(part.rules, part.prior, revealed).by_solver(part):
-                act[rows[some]], oA[rows[some]] = solver.best_acts_of(part.rows(some), context)
+            for solver, part_rows, context in self._solvers_of(part.rules, part.prior, revealed).by_solver(part):
+                act[rows[part_rows]], oA[rows[part_rows]] = solver.best_acts_of(part.rows(part_rows), context)
         return decide(act, oA)
 
     def worths(self, turns: Turns) -> Doubles:
@@ -85,15 +85,15 @@ class BestResponse:
         not for the last turn of a game. Raises ``NotComputable`` where they are not exact: ``to`` is random, or has
         too much memory.
         """
-        found: list[tuple[Index, Doubles]] = []
+        parts: list[tuple[Index, Doubles]] = []
         revealed = bool(turns.partner_utilities.any())
-        for solver, some, context in self._solvers_of(turns.rules, turns.prior, revealed).by_solver(turns):
+        for solver, rows, context in self._solvers_of(turns.rules, turns.prior, revealed).by_solver(turns):
             if isinstance(solver, _Stochastic):
                 raise NotComputable(f"{self._name} is random: the values of acts against it are not exact")
-            found.append((some, solver.worths(turns.rows(some), context)))
-        worths = np.empty((turns.size, found[0][1].shape[1]))
-        for some, values in found:
-            worths[some] = values
+            parts.append((rows, solver.worths(turns.rows(rows), context)))
+        worths = np.empty((turns.size, parts[0][1].shape[1]))
+        for rows, values in parts:
+            worths[rows] = values
         return worths
 
     def worth_of_acts(self, state: State, prior: str) -> dict[Action, float]:
@@ -124,11 +124,11 @@ class BestResponse:
         """
         if not isinstance(self.to, Mixture):
             return Guess(recognize([self.to], turns).values, (self._name,), np.ones((turns.size, 1)))
-        found = recognize(self.to.partners, turns, [chance for chance, _ in self.to.personas()])
-        return Guess(found.values, self.to.names, found.identity)
+        recognition = recognize(self.to.partners, turns, [chance for chance, _ in self.to.personas()])
+        return Guess(recognition.values, self.to.names, recognition.identity)
 
     def value(self, seat: int, rules: Rules, prior: str) -> float:
-        """Its expected points of ten in ``seat`` over its ``contexts``.
+        """The expected points of ten of the best response in ``seat`` over its ``contexts``.
 
         Raises ``NotComputable`` without contexts, or if ``to`` contains partners that are not deterministic; ``nan`` if
         they are too many for an exact value.
@@ -226,20 +226,20 @@ class _Solvers:
         views = np.hstack(columns)
         numbers = _view_numbers(views)
         _, first = np.unique(numbers, return_index=True)
-        new = views[first[~np.isin(numbers[first], self._views, assume_unique=True)]]
-        if len(new):
-            self._learn(contexts_of_views(self._prior, new, self._revealed), new)
-        places = self._places[np.searchsorted(self._views, numbers)]
+        missing = views[first[~np.isin(numbers[first], self._views, assume_unique=True)]]
+        if len(missing):
+            self._learn(contexts_of_views(self._prior, missing, self._revealed), missing)
+        index = self._places[np.searchsorted(self._views, numbers)]
         return [
-            (self._by_contexts[number], rows := np.flatnonzero(places[:, 0] == number), places[rows, 1])
-            for number in np.unique(places[:, 0])
+            (self._by_contexts[number], rows := np.flatnonzero(index[:, 0] == number), index[rows, 1])
+            for number in np.unique(index[:, 0])
         ]
 
     def _learn(self, contexts: Contexts, views: Int8s) -> None:
-        places = np.stack([np.full(len(views), len(self._by_contexts)), np.arange(len(views))], axis=1)
+        index = np.stack([np.full(len(views), len(self._by_contexts)), np.arange(len(views))], axis=1)
         numbers = np.concatenate([self._views, _view_numbers(views)])
         order = np.argsort(numbers)
-        self._views, self._places = numbers[order], np.concatenate([self._places, places])[order]
+        self._views, self._places = numbers[order], np.concatenate([self._places, index])[order]
         kind: type[_Deterministic | _Adaptive | _Stochastic] = _Stochastic
         if exact_by_answers(self._to, self._rules):
             kind = _Deterministic
@@ -250,13 +250,13 @@ class _Solvers:
 
 def contexts_of_views(prior: str, views: Int8s, revealed: bool) -> Contexts:
     """The contexts of private views ``[C, 6]``: pool and own values; ``revealed``: also the partner's, ``[C, 9]``."""
-    counts, own = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
+    counts, own_values = np.ascontiguousarray(views[:, :3]), np.ascontiguousarray(views[:, 3:6])
     if not revealed:
-        return contexts_of(prior, counts, own)
+        return contexts_of(prior, counts, own_values)
     rows = np.arange(len(views))  # with revealed values the partner sees this seat's too
-    theirs = Views(counts, np.ascontiguousarray(views[:, 6:]), own)
+    partner_views = Views(counts, np.ascontiguousarray(views[:, 6:]), own_values)
     certain = np.ones((len(views), 1))
-    return Contexts(Views(counts, own), theirs, rows[:, None], certain, certain[:, 0] / len(views))
+    return Contexts(Views(counts, own_values), partner_views, rows[:, None], certain, certain[:, 0] / len(views))
 
 
 def _view_numbers(views: Int8s) -> Index:
@@ -292,12 +292,12 @@ class _Deterministic:
         """The rows' belief states, by number."""
         moves, numbered = self._moves, NumberedHistories(turns)
         fits = moves.all_fit[context]
-        for question, answer, left in numbered.answers(moves.width):
-            fits = fits & moves.types_answering(context, question, answer, left)
+        for question, answer, turns_left in numbered.answers(moves.width):
+            fits = fits & moves.types_answering(context, question, answer, turns_left)
         fits = np.where(fits == 0, moves.all_fit[context], fits)
         offered, nothing = turns.last_partner_act <= Act.INSIST, np.full(turns.size, moves.width)
-        own = numbered.claim(turns.seat, moves.width) if moves.rejects else nothing
-        return moves.pack(States(context, fits, numbered.claim(1 - turns.seat, moves.width), offered, own))
+        own_claim = numbered.claim(turns.seat, moves.width) if moves.rejects else nothing
+        return moves.pack(States(context, fits, numbered.claim(1 - turns.seat, moves.width), offered, own_claim))
 
 
 class _Adaptive:
@@ -318,15 +318,15 @@ class _Adaptive:
         for number in np.unique(game.pool_of[context]):
             rows = np.flatnonzero(game.pool_of[context] == number)
             pool, history = game.pool(int(number)), turns.history.rows(rows)
-            which, same = _unique_histories(game.index_in_pool[context[rows]], history)
+            first, inverse = _unique_histories(game.index_in_pool[context[rows]], history)
             explain = pool.beliefs_after_latest if self._forget else pool.beliefs_after
-            belief = explain(game.index_in_pool[context[rows[which]]], history.act[which], history.oA[which])
-            known = np.flatnonzero(np.diff(belief.start))
-            n, best = pool.automaton.width, np.full(len(which), 2 * pool.automaton.width)
-            some = Belief(belief.context[known], np.append(belief.start[known], belief.start[-1]), belief.member)
-            if some.size:
-                best[known] = pool.best_acts(some, turns.rules.max_turns - turns.turns_taken)
-            choice = best[same]
+            belief = explain(game.index_in_pool[context[rows[first]]], history.act[first], history.oA[first])
+            filled = np.flatnonzero(np.diff(belief.start))
+            n, best = pool.automaton.width, np.full(len(first), 2 * pool.automaton.width)
+            beliefs = Belief(belief.context[filled], np.append(belief.start[filled], belief.start[-1]), belief.member)
+            if beliefs.size:
+                best[filled] = pool.best_acts(beliefs, turns.rules.max_turns - turns.turns_taken)
+            choice = best[inverse]
             agree = (choice == 2 * n) & turns.act_mask[rows, Act.AGREE]
             claim = np.where(choice == 2 * n, 0, choice)
             act[rows] = np.where(agree, Act.AGREE, claim // n)
@@ -335,14 +335,14 @@ class _Adaptive:
 
     def worths(self, turns: Turns, context: Index) -> Doubles:
         """See :meth:`BestResponse.worths`."""
-        game, left = self._seats[turns.seat], turns.rules.max_turns - turns.turns_taken
+        game, turns_left = self._seats[turns.seat], turns.rules.max_turns - turns.turns_taken
         number = int(game.pool_of[context[0]])  # the rows are of one pool
         pool = game.pool(number)
         belief = pool.beliefs_after(game.index_in_pool[context], turns.history.act, turns.history.oA)
         if not pool.exact or not np.diff(belief.start).all():
             raise NotComputable("the value of an act here is only known within bounds")
-        likely = np.bincount(belief.row, pool.probabilities(belief, left), belief.size)
-        worths = pool.act_values(belief, left)[1] / likely[:, None]
+        likely = np.bincount(belief.row, pool.probabilities(belief, turns_left), belief.size)
+        worths = pool.act_values(belief, turns_left)[1] / likely[:, None]
         return worths if worths.shape[1] == 2 * pool.automaton.width else np.tile(worths, 2)
 
 
@@ -357,16 +357,19 @@ class _Stochastic:
         odds, numbered = self._odds, NumberedHistories(turns)
         types, prior = odds.contexts.types[context], odds.contexts.weights[context]
         answers = numbered.answers(odds.width)
-        likely = (odds.answers(left)[types, question[:, None], answer[:, None]] for question, answer, left in answers)
+        likely = (
+            odds.answers(turns_left)[types, question[:, None], answer[:, None]]
+            for question, answer, turns_left in answers
+        )
         weights = bayes_update(prior, likely)
-        claim, left = numbered.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
-        if left > SHORT and turns.rules.max_turns > EXACT_TURNS:
-            best = best_by_value(odds, context, weights, claim, left)[1]
+        claim, turns_left = numbered.claim(1 - turns.seat, odds.width), turns.rules.max_turns - turns.turns_taken
+        if turns_left > SHORT and turns.rules.max_turns > EXACT_TURNS:
+            best = best_by_value(odds, context, weights, claim, turns_left)[1]
         else:
             best = np.zeros(turns.size, dtype=np.int64)
             for number in np.unique(context):
                 rows = np.flatnonzero(context == number)
-                best[rows] = look_ahead(odds, number, weights[rows], claim[rows], left)[1]
+                best[rows] = look_ahead(odds, number, weights[rows], claim[rows], turns_left)[1]
         return _acts_of_numbers(best, odds.contexts, context, odds.width)
 
 
@@ -376,8 +379,8 @@ _ResponseSolver = _Deterministic | _Adaptive | _Stochastic
 def _unique_histories(context: Index, history: History) -> tuple[Index, Index]:
     """One row of each different context and history, and the index of each row among them, ``[R]``."""
     columns = np.column_stack([context, history.act, history.oA.reshape(len(context), -1)])
-    _, first, same = np.unique(columns, axis=0, return_index=True, return_inverse=True)
-    return first, same.reshape(-1)
+    _, first, inverse = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
 
 
 def _acts_of_numbers(choice: Index, contexts: Contexts, context: Index, n: int) -> tuple[Int8s, Int8s]:

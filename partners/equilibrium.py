@@ -39,27 +39,29 @@ class EquilibriumPartner:
     insist_is_propose: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        known = sorted({each for some in TEMPERATURES.values() for each in some})
-        if isinstance(self.temperature, bool) or self.temperature not in known:
-            raise ValueError(f"temperature must be one of {', '.join(map(str, known))}; got {quote(self.temperature)}")
+        allowed = sorted({temperature for row in TEMPERATURES.values() for temperature in row})
+        if isinstance(self.temperature, bool) or self.temperature not in allowed:
+            raise ValueError(
+                f"temperature must be one of {', '.join(map(str, allowed))}; got {quote(self.temperature)}"
+            )
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
         chances, answered_offer = self._chances(turns)
         n, ends = chances.shape[1] - 2, chances.cumsum(axis=1)
-        place = np.minimum((ends <= turns.noise[:, :1] * ends[:, -1:]).sum(axis=1), n + 1)
-        act, oA = _acts_of_columns(turns, place, n, answered_offer)
-        confidence = np.minimum(chances[np.arange(turns.size), place], 1).astype(np.float32)
+        column = np.minimum((ends <= turns.noise[:, :1] * ends[:, -1:]).sum(axis=1), n + 1)
+        act, oA = _acts_of_columns(turns, column, n, answered_offer)
+        confidence = np.minimum(chances[np.arange(turns.size), column], 1).astype(np.float32)
         return Decisions(act, oA, confidence, constant(Cause.FREE, np.int8, turns.size))
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
         (chances, answered_offer), size = self._chances(turns), grid_size(max_count)
         n = chances.shape[1] - 2
-        row, place = np.nonzero(chances)
-        act, oA = _acts_of_columns(turns.rows(row), place, n, answered_offer[row])
+        row, column = np.nonzero(chances)
+        act, oA = _acts_of_columns(turns.rows(row), column, n, answered_offer[row])
         probs = np.zeros((turns.size, 2 * size + 3))
-        probs[row, action_index(act, oA, max_count)] = chances[row, place]
+        probs[row, action_index(act, oA, max_count)] = chances[row, column]
         normal: Doubles = probs / probs.sum(axis=1, keepdims=True)
         return normal
 
@@ -123,11 +125,11 @@ def _is_refusal(turns: Turns) -> Bools:
     return refused
 
 
-def _acts_of_columns(turns: Turns, place: Index, n: int, answered_offer: Int8s) -> tuple[Int8s, Int8s]:
-    """The acts ``[B]`` and claims ``[B, 3]`` of the columns ``place[B]`` of probabilities."""
-    offers, agrees, walks = place < n, place == n, place == n + 1
-    act = np.where(offers, Act.PROPOSE, Act.AGREE + place - n).astype(np.int8)
-    oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, place, 0)] * offers[:, None]
+def _acts_of_columns(turns: Turns, column: Index, n: int, answered_offer: Int8s) -> tuple[Int8s, Int8s]:
+    """The acts ``[B]`` and claims ``[B, 3]`` of the columns ``column[B]`` of probabilities."""
+    offers, agrees, walks = column < n, column == n, column == n + 1
+    act = np.where(offers, Act.PROPOSE, Act.AGREE + column - n).astype(np.int8)
+    oA = splits_of(turns.counts).oA[np.arange(turns.size), np.where(offers, column, 0)] * offers[:, None]
     if turns.rules.disagree == "rejects":
         last = turns.turns_remaining == 1
         takes, spoils = agrees & _is_refusal(turns), walks & last
