@@ -47,12 +47,12 @@ class Weights(NamedTuple):
             network = PolicyNetwork(shape, seed=None)
         except (TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(f"{where}: describes no network of this build ({error!r}); train it anew") from None
-        own = with_prefix(self.tensors, NETWORK)
+        tensors = with_prefix(self.tensors, NETWORK)
         try:
-            network.load_state_dict(own)
+            network.load_state_dict(tensors)
         except RuntimeError as error:
             raise CheckpointError(f"{where}: its weights do not fit the network that it describes: {error}") from None
-        if not all(torch.isfinite(value).all() for value in own.values()):
+        if not all(torch.isfinite(value).all() for value in tensors.values()):
             raise CheckpointError(f"{where}: holds weights that are not finite; take an earlier checkpoint")
         return network
 

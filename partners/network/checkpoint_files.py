@@ -60,11 +60,11 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
             raise TypeError(f"members={shape.members!r}")
         if shape.history not in get_args(History) or shape.head not in get_args(Head):
             raise TypeError(f"history={shape.history!r}, head={shape.head!r}")
-        made = shape.adapter.name
+        expected = shape.adapter.name
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{where}: describes no network of this build ({quote(error)}); train it anew") from None
-    if layout != made:
-        raise CheckpointError(f"{where}: reads features {quote(layout)}, this build makes {made!r}; train it anew")
+    if layout != expected:
+        raise CheckpointError(f"{where}: reads features {quote(layout)}, this build makes {expected!r}; train it anew")
     return shape
 
 
@@ -89,9 +89,9 @@ def _other_kind(path: Path, needed: str) -> str:
     signs = {b"{": ".json", b"PK": "zip archive (Stable-Baselines3, PyTorch)", b"\x80": "pickle (PyTorch)"}
     with suppress(OSError), open_regular(path) as file:
         start = file.read(9)
-        found = ".safetensors" if start[4:] == b"\0\0\0\0{" else needed
-        found = next((kind for sign, kind in signs.items() if start.startswith(sign)), found)
-        return f"a {found}, not the {needed} of a checkpoint" * (found != needed)
+        actual = ".safetensors" if start[4:] == b"\0\0\0\0{" else needed
+        actual = next((kind for sign, kind in signs.items() if start.startswith(sign)), actual)
+        return f"a {actual}, not the {needed} of a checkpoint" * (actual != needed)
     return ""
 
 
@@ -107,5 +107,5 @@ def pending_path(path: Path) -> Path:
 
 def digest_of_note(note: Mapping[str, Any]) -> str:
     """The SHA-256 of a note without its own checksum."""
-    rest = {name: value for name, value in note.items() if name != "note_sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    content = {name: value for name, value in note.items() if name != "note_sha256"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

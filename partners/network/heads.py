@@ -91,9 +91,10 @@ class Factored:
         return self._logits[0, Act.INSIST] - self._logits[0, Act.PROPOSE]
 
     def divergence(self, reference: Self) -> Tensor:
-        own, other = self._log_probs, reference._log_probs
-        probs = own.exp()
-        parts = (probs * (own - other)).sum(dim=1)  # [4, B]; masked choices have probability zero in both
+        log_probs, reference_log_probs = self._log_probs, reference._log_probs
+        probs = log_probs.exp()
+        # [4, B]; masked choices have probability zero in both
+        parts = (probs * (log_probs - reference_log_probs)).sum(dim=1)
         return parts[0] + probs[0, :OFFERS].sum(dim=0) * parts[1:].sum(dim=0)
 
     def log_probs_by_number(self, max_count: int) -> Tensor:
@@ -133,12 +134,12 @@ class Joint:
     def log_probs(self, act: Tensor, oA: Tensor) -> ActionLogProbs:
         book, hat, ball = _move_items(oA.t(), self._places)
         side = self.max_count + 1
-        made = act <= Act.INSIST
-        number = ((book * side + hat) * side + ball) * made
+        is_offer = act <= Act.INSIST
+        number = ((book * side + hat) * side + ball) * is_offer
         offers, entropies = _log_probs(self._offers, number.expand(OFFERS, -1))
         acts, act_entropies = _log_probs(self._act[None], act[None])
         entropy = act_entropies[0] + (torch.softmax(self._act, dim=0)[:OFFERS] * entropies).sum(dim=0)
-        offer = made * torch.where(act == Act.INSIST, offers[Act.INSIST], offers[Act.PROPOSE])
+        offer = is_offer * torch.where(act == Act.INSIST, offers[Act.INSIST], offers[Act.PROPOSE])
         return ActionLogProbs(acts[0], offer, entropy)
 
     def label_log_odds(self) -> Tensor:
@@ -154,8 +155,8 @@ class Joint:
         if self._places is not None:
             base = self.max_count + 1
             turns = torch.tensor(grid(self.max_count), dtype=torch.int64, device=offers.device)
-            own = turns @ base ** (len(ITEMS) - 1 - self._places)  # [K, B] the number in the network's own order
-            offers = offers.gather(1, own.expand(OFFERS, -1, -1))
+            numbers = turns @ base ** (len(ITEMS) - 1 - self._places)  # [K, B] the number in the network's own order
+            offers = offers.gather(1, numbers.expand(OFFERS, -1, -1))
         return torch.cat([act[0] + offers[0], act[1] + offers[1], act[OFFERS:]])
 
     def sample(self, uniforms: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -165,8 +166,8 @@ class Joint:
         splits = torch.softmax(torch.where(act == Act.INSIST, self._offers[1], self._offers[0]), dim=0)
         number = _likeliest(splits[None])[0] if uniforms is None else _sample(splits[None], uniforms[None, 1])[0]
         side = self.max_count + 1
-        own = torch.stack([number // (side * side), number // side % side, number % side])
-        oA = own if self._places is None else own.gather(0, self._places)
+        ordered = torch.stack([number // (side * side), number // side % side, number % side])
+        oA = ordered if self._places is None else ordered.gather(0, self._places)
         offered = splits.gather(0, number[None]).squeeze(0)
         odds = probs.gather(0, act[None]).squeeze(0) * torch.where(act <= Act.INSIST, offered, 1.0)
         return act, oA.t(), odds.log()
@@ -178,9 +179,9 @@ class Joint:
         return JointProbabilities(act.cpu().numpy(), offers.cpu().numpy(), places.t().cpu().numpy(), self.max_count)
 
 
-def _log_probs(logits: Tensor, taken: Tensor) -> tuple[Tensor, Tensor]:
+def _log_probs(logits: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probabilities of the choices ``taken[P, B]`` by ``logits[P, W, B]``, and entropies, ``[P, B]`` both."""
-    log_probs, entropies = _LogProbs.apply(logits, taken)  # type: ignore[no-untyped-call]
+    log_probs, entropies = _LogProbs.apply(logits, chosen)  # type: ignore[no-untyped-call]
     return log_probs, entropies
 
 
@@ -188,20 +189,20 @@ class _LogProbs(torch.autograd.Function):
     """:func:`_log_probs`; PyTorch's own gradient makes three times as many passes over the choices."""
 
     @staticmethod
-    def forward(context: Any, logits: Tensor, taken: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(context: Any, logits: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
         # softmax, not exp(log_probs): that takes ten times as long where masked logits come to zero.
         log_probs, probs = torch.log_softmax(logits, dim=1), torch.softmax(logits, dim=1)
         entropies = -(probs * log_probs).sum(dim=1)  # zero times MASKED is zero
-        context.save_for_backward(log_probs, probs, entropies, taken)
-        return log_probs.gather(1, taken[:, None]).squeeze(1), entropies
+        context.save_for_backward(log_probs, probs, entropies, chosen)
+        return log_probs.gather(1, chosen[:, None]).squeeze(1), entropies
 
     @staticmethod
-    def backward(context: Any, of_log_prob: Tensor, of_entropies: Tensor) -> tuple[Tensor, None]:
+    def backward(context: Any, grad_log_prob: Tensor, grad_entropies: Tensor) -> tuple[Tensor, None]:
         # d log p(k) / d logit(j) = [j = k] - p(j); d entropy / d logit(j) = -p(j) (log p(j) + entropy).
-        log_probs, probs, entropies, taken = context.saved_tensors
-        rest = -of_entropies * entropies - of_log_prob
-        gradient = (log_probs * -of_entropies[:, None]).add_(rest[:, None]).mul_(probs)
-        return gradient.scatter_add_(1, taken[:, None], of_log_prob[:, None]), None
+        log_probs, probs, entropies, chosen = context.saved_tensors
+        common = -grad_entropies * entropies - grad_log_prob
+        gradient = (log_probs * -grad_entropies[:, None]).add_(common[:, None]).mul_(probs)
+        return gradient.scatter_add_(1, chosen[:, None], grad_log_prob[:, None]), None
 
 
 def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
@@ -211,8 +212,8 @@ def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
 
 def _divergence(logits: Tensor, reference: Tensor) -> Tensor:
     """KL divergence ``[..., B]`` of choices ``[..., W, B]``; masked ones have probability zero in both."""
-    own, other = torch.log_softmax(logits, dim=-2), torch.log_softmax(reference, dim=-2)
-    return (torch.softmax(logits, dim=-2) * (own - other)).sum(dim=-2)
+    log_probs, reference_log_probs = torch.log_softmax(logits, dim=-2), torch.log_softmax(reference, dim=-2)
+    return (torch.softmax(logits, dim=-2) * (log_probs - reference_log_probs)).sum(dim=-2)
 
 
 def _penalty(mask: Tensor, logits: Tensor) -> Tensor:
@@ -223,8 +224,8 @@ def _move_items(items: Tensor, places: Tensor | None) -> Tensor:
     """Rows ``[3, ..., B]`` of the items, moved to their places ``[3, B]``."""
     if places is None:
         return items
-    at = places if items.ndim == 2 else places[:, None].expand(-1, items.shape[1], -1)
-    return torch.empty_like(items, memory_format=torch.contiguous_format).scatter_(0, at, items)
+    index = places if items.ndim == 2 else places[:, None].expand(-1, items.shape[1], -1)
+    return torch.empty_like(items, memory_format=torch.contiguous_format).scatter_(0, index, items)
 
 
 def _sample(probs: Tensor, uniforms: Tensor) -> Tensor:

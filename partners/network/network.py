@@ -96,7 +96,7 @@ class PolicyNetwork(nn.Module):
         numbers = columns.index_select(0, self._one_hot_columns).mul_(self._tops).round_()
         in_range = (numbers <= self._tops) & (numbers >= self._lows)
         levels = torch.where(in_range, numbers + self._starts, len(self._levels))
-        return torch.cat([levels, columns.index_select(0, self._plain), *(place.float() for place in places)]).t()
+        return torch.cat([levels, columns.index_select(0, self._plain), *(rows.float() for rows in places)]).t()
 
     def evaluate(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """The head's logits and values ``[B]`` of prepared inputs ``[B, R]``; in memory the B are contiguous.
@@ -108,9 +108,9 @@ class PolicyNetwork(nn.Module):
 
     def trunk_output(self, inputs: Tensor) -> Tensor:
         """The trunk's output for prepared inputs, ``[B, H]``: the input of every head."""
-        first, *others = (layer for layer in self.trunk if isinstance(layer, nn.Linear))
+        first, *later_layers = (layer for layer in self.trunk if isinstance(layer, nn.Linear))
         hidden: Tensor = _FirstLayer.apply(self, inputs, first.weight, first.bias)  # type: ignore[no-untyped-call]
-        for layer in others:
+        for layer in later_layers:
             hidden = TanhLayer.apply(hidden, layer.weight, layer.bias)  # type: ignore[no-untyped-call]
         return hidden
 
@@ -219,18 +219,18 @@ class ItemOrder:
 
     def places(self, columns: Tensor) -> Tensor:
         """The place of each item in the order, of features ``[F, B]``: ``[3, B]`` int64."""
-        first, *rest = self._items
+        first, *later_pieces = self._items
         rank = columns[first].double()
-        for items in rest:
+        for items in later_pieces:
             rank = torch.add(columns[items], rank, alpha=STEP)
         if len(self._history):
             codes = columns.index_select(0, self._history.to(columns.device)).mul_(self._code).round_().double()
             # Whole numbers, exact in any order of summing.
-            for some in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
-                weights = CODES ** torch.arange(len(some) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
-                packed = (weights[None] @ some.flatten(1)).view_as(rank)
+            for chunk in torch.split(codes.view(-1, *rank.shape), AT_ONCE):
+                weights = CODES ** torch.arange(len(chunk) - 1, -1, -1, dtype=codes.dtype, device=codes.device)
+                packed = (weights[None] @ chunk.flatten(1)).view_as(rank)
                 smaller = (rank[:, None] > rank).sum(dim=1).double()  # the same comparisons in small whole numbers
-                rank = packed.add_(smaller, alpha=CODES ** len(some))
+                rank = packed.add_(smaller, alpha=CODES ** len(chunk))
         book, hat, ball = rank
         book_hat, book_ball, hat_ball = (book <= hat).long(), (book <= ball).long(), (hat <= ball).long()
         return torch.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball])

@@ -57,15 +57,15 @@ class NumpyNetwork:
         expected |= {f"{name}.bias": (width,) for name, width in zip(names, widths[1:], strict=True)}
         for name, width in beliefs:
             expected |= {f"{name}.weight": (width, shape.hidden[-1]), f"{name}.bias": (width,)}
-        found = {name: value.shape for name, value in weights.items()}
-        if found != expected:
-            raise ValueError(f"expected {expected}, found {found}")
-        first, *others = names
+        actual = {name: value.shape for name, value in weights.items()}
+        if actual != expected:
+            raise ValueError(f"expected {expected}, found {actual}")
+        first, *later_names = names
         matrix = np.ascontiguousarray(weights[f"{first}.weight"].T)
         self._table = np.concatenate([matrix[:levels], np.zeros((1, matrix.shape[1]), matrix.dtype)])
-        self._rest, self._bias = matrix[levels:], weights[f"{first}.bias"]
+        self._plain_weights, self._bias = matrix[levels:], weights[f"{first}.bias"]
         *self._layers, self._head = (
-            (np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in others
+            (np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in later_names
         )
         self._belief = next(((weights[f"{name}.weight"].T, weights[f"{name}.bias"]) for name, _ in beliefs), None)
 
@@ -83,9 +83,9 @@ class NumpyNetwork:
             return FactoredProbabilities(_softmax(parts, mask))
         if places is None:
             places = np.broadcast_to(np.arange(len(ITEMS)), (turns.size, len(ITEMS)))
-        own = np.empty_like(turns.counts)
-        np.put_along_axis(own, places, turns.counts, axis=1)  # the pool in the network's order of items
-        within: NDArray[np.bool_] = np.all(grid(self.shape.max_count) <= own[:, None], axis=2)
+        counts = np.empty_like(turns.counts)
+        np.put_along_axis(counts, places, turns.counts, axis=1)  # the pool in the network's order of items
+        within: NDArray[np.bool_] = np.all(grid(self.shape.max_count) <= counts[:, None], axis=2)
         acts = _softmax(logits[:, : len(Act)], mask[:, 0, : len(Act)])
         offers = logits[:, len(Act) :].reshape(turns.size, 2, -1)
         return JointProbabilities(acts, _softmax(offers, within[:, None]), places, self.shape.max_count)
@@ -124,9 +124,9 @@ class NumpyNetwork:
                 np.put_along_axis(ordered[:, items], places, features[:, items], axis=1)
             features = ordered
         wholes = np.rint(features[:, self._spelled] * self._tops)
-        known = (wholes <= self._tops) & (wholes >= self._lows)
-        levels = np.where(known, wholes + self._starts, len(self._table) - 1).astype(np.int64)
-        hidden = self._table[levels].sum(axis=1) + features[:, self._plain] @ self._rest + self._bias
+        in_range = (wholes <= self._tops) & (wholes >= self._lows)
+        levels = np.where(in_range, wholes + self._starts, len(self._table) - 1).astype(np.int64)
+        hidden = self._table[levels].sum(axis=1) + features[:, self._plain] @ self._plain_weights + self._bias
         for weight, bias in self._layers:
             hidden = np.tanh(hidden) @ weight + bias
         return np.tanh(hidden), places
@@ -179,27 +179,27 @@ def load_numpy_network(path: Path) -> tuple[NumpyNetwork, dict[str, object]]:
         tensors = safetensors.numpy.load(content)
     except (SafetensorError, ValueError, KeyError) as error:
         raise CheckpointError(f"{tensors_path(path)}: cannot be read ({error}); restore a copy") from None
-    own = {name[len(NETWORK) :]: value for name, value in tensors.items() if name.startswith(NETWORK)}
+    weights = {name[len(NETWORK) :]: value for name, value in tensors.items() if name.startswith(NETWORK)}
     shape = shape_of(about, str(path))
     try:
-        network = NumpyNetwork(shape, own)
+        network = NumpyNetwork(shape, weights)
     except ValueError as error:
         raise CheckpointError(f"{path}: its weights do not fit the network that it describes: {error}") from None
-    if not all(np.isfinite(value).all() for value in own.values()):
+    if not all(np.isfinite(value).all() for value in weights.values()):
         raise CheckpointError(f"{path}: holds weights that are not finite; take an earlier checkpoint")
     return network, about
 
 
 def _input_places(features: Floats, items: list[slice], history: list[slice], code: int) -> NDArray[np.int64]:
     """The place of each item, ``[B, 3]``, as in :class:`partners.network.network.ItemOrder`."""
-    first, *rest = items
+    first, *later_pieces = items
     rank = features[:, first].astype(np.float64)
-    for more in rest:
-        rank = features[:, more] + STEP * rank
+    for columns in later_pieces:
+        rank = features[:, columns] + STEP * rank
     for start in range(0, len(history), AT_ONCE):
         rank = (rank[:, :, None] > rank[:, None]).sum(axis=2).astype(np.float64)
-        for more in history[start : start + AT_ONCE]:
-            rank = np.rint(features[:, more] * np.float32(code)) + CODES * rank
+        for columns in history[start : start + AT_ONCE]:
+            rank = np.rint(features[:, columns] * np.float32(code)) + CODES * rank
     book, hat, ball = rank.T
     book_hat, book_ball, hat_ball = (pair.astype(np.int64) for pair in (book <= hat, book <= ball, hat <= ball))
     return np.stack([2 - book_hat - book_ball, 1 + book_hat - hat_ball, book_ball + hat_ball], axis=1)

@@ -62,7 +62,10 @@ class NetworkPartner:
 
     @staticmethod
     def act_jointly(players: Sequence[NetworkPartner], sizes: Sequence[int], turns: Turns) -> Decisions:
-        """As :class:`partners.mixture.JointPlayer` says: the same decisions as one call of each player's ``act``."""
+        """Decide for several players in one call, with the same decisions as one call of each player's ``act``.
+
+        See :class:`partners.mixture.JointPlayer`.
+        """
         networks = [player.network for player in players]
         with torch.no_grad(), _threads_for(turns.size):
             choices = choose_actions(networks, *players[0]._observe(turns), sizes)
@@ -145,7 +148,7 @@ def _distribution(
     device, network = features.device, networks[0]
     inputs = network.prepare(_pad_parts(features.t(), sizes).t().to(network.device))
     parts = torch.split(inputs, [_padded(size) for size in sizes])
-    outputs = [each.head_output(each.trunk_output(part)) for each, part in zip(networks, parts, strict=True)]
+    outputs = [player.head_output(player.trunk_output(part)) for player, part in zip(networks, parts, strict=True)]
     logits, value = network.split_output(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1), inputs)
     allowed = _pad_parts(mask.permute(1, 2, 0), sizes).permute(2, 0, 1)
     return network.distribution(logits.to(device), allowed, inputs.to(device)), value.to(device)

@@ -72,15 +72,16 @@ class JointProbabilities:
         offers = self.offers[rows, (act == Act.INSIST).astype(np.int64)]
         number = offers.argmax(axis=1) if uniforms is None else sample_index(offers, uniforms[:, 1])
         odds = self.act[rows, act] * np.where(act <= Act.INSIST, offers[rows, number], 1)
-        own = grid(self.max_count)[number].astype(np.int64)
-        return act, np.take_along_axis(own, self.places, axis=1), odds.astype(np.float32)
+        ordered = grid(self.max_count)[number].astype(np.int64)
+        return act, np.take_along_axis(ordered, self.places, axis=1), odds.astype(np.float32)
 
     def by_number(self, max_count: int) -> Doubles:
         offers, base = grid(max_count), self.max_count + 1
-        own = base ** (len(ITEMS) - 1 - self.places) @ offers.T.astype(np.int64)  # [B, K] the number in its own order
+        # [B, K] the number in the network's own order
+        numbers = base ** (len(ITEMS) - 1 - self.places) @ offers.T.astype(np.int64)
         fits = (offers <= self.max_count).all(axis=1)
-        own[:, ~fits] = 0
-        shares = np.take_along_axis(_normalise(self.offers), own[:, None], axis=2) * fits
+        numbers[:, ~fits] = 0
+        shares = np.take_along_axis(_normalise(self.offers), numbers[:, None], axis=2) * fits
         return _by_number(_normalise(self.act), shares)
 
 

@@ -114,9 +114,9 @@ def item_columns(pieces: Sequence[tuple[str, int]]) -> tuple[list[slice], list[s
 
     ``pieces``: names and widths of all features, in order.
     """
-    places, start = {}, 0
+    slices, start = {}, 0
     for name, width in pieces:
-        places[name] = slice(start, start + width)
+        slices[name] = slice(start, start + width)
         start += width
-    history = [place for name, place in places.items() if name.startswith(HISTORY_PIECES)]
-    return [places[name] for name in ITEM_PIECES if name in places], history
+    history = [columns for name, columns in slices.items() if name.startswith(HISTORY_PIECES)]
+    return [slices[name] for name in ITEM_PIECES if name in slices], history
