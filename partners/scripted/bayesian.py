@@ -64,24 +64,24 @@ _ROWS = 1 << 19  # types times games computed at once; bounds memory where any v
 
 
 class PriorKnowledge(NamedTuple):
-    """Prior knowledge of U different private views; ``which[B]`` is the view of each game."""
+    """Prior knowledge of U different private views; ``view[B]`` is the view of each game."""
 
     types: Int8s  # [3, K, U] the partner's possible values
     weights: Doubles  # [K, U] their probabilities
     wholes: NDArray[np.int32]  # [K, U] worth of the pool to it, at least 1
     counts: Int8s  # [U, 3] the pool
-    which: NDArray[np.int64]  # [B]
+    view: NDArray[np.int64]  # [B]
 
 
 def prior_knowledge(turns: Turns) -> PriorKnowledge:
     """The prior knowledge of each game's seat to move, by its pool and the values that it sees."""
     if turns.prior in LEWIS_PRIORS and not turns.partner_utilities.any():
-        which, outside = lewis_places(turns.counts, turns.my_utilities)
+        view, outside = lewis_places(turns.counts, turns.my_utilities)
         if not outside.any():
-            return _lewis_knowledge()._replace(which=which)
-    first, which = _different_views(turns)
-    some = turns.rows(first)
-    return _prior_knowledge_of(partner_beliefs(some), some.counts, which)
+            return _lewis_knowledge()._replace(view=view)
+    first, view = _different_views(turns)
+    games = turns.rows(first)
+    return _prior_knowledge_of(partner_beliefs(games), games.counts, view)
 
 
 @lru_cache(maxsize=1)
@@ -90,10 +90,10 @@ def _lewis_knowledge() -> PriorKnowledge:
     return _prior_knowledge_of(lewis_beliefs(), lewis_pools(), np.arange(0))
 
 
-def _prior_knowledge_of(belief: Beliefs, counts: Int8s, which: NDArray[np.int64]) -> PriorKnowledge:
+def _prior_knowledge_of(belief: Beliefs, counts: Int8s, view: NDArray[np.int64]) -> PriorKnowledge:
     types = np.ascontiguousarray(belief.types.transpose(2, 1, 0))
     wholes = (types * counts.T[:, None]).sum(axis=0, dtype=np.int32)  # at most 100 each: fits int8
-    return PriorKnowledge(types, np.ascontiguousarray(belief.weights.T), np.maximum(wholes, 1), counts, which)
+    return PriorKnowledge(types, np.ascontiguousarray(belief.weights.T), np.maximum(wholes, 1), counts, view)
 
 
 def posterior(turns: Turns, rationality: float) -> Beliefs:
@@ -118,23 +118,26 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
     keys = _different_views(turns)[1]
     for column in (claims.number, *_in_all(claims)):
         keys = keys * (_MOST + 1) + column
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return _in_blocks(turns.rows(first), lambda some: _expected_values(some, rationality))[:, which.reshape(-1)]
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return _in_blocks(turns.rows(first), lambda block: _expected_values(block, rationality))[:, inverse.reshape(-1)]
 
 
 def prior_values(turns: Turns) -> NDArray[np.int64]:
-    """As :func:`expected_values`, under the prior: a function of the pool and the visible values, ``[3, B]``."""
+    """The expected values under the prior, ``[3, B]`` as :func:`expected_values` gives them.
+
+    They are a function of the pool and the visible values.
+    """
     if turns.size <= _FEW:
         return _prior_values(turns)
-    first, which = _different_views(turns)
-    return _in_blocks(turns.rows(first), _prior_values)[:, which]
+    first, view = _different_views(turns)
+    return _in_blocks(turns.rows(first), _prior_values)[:, view]
 
 
 def expected_share_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The partner's expected share of what each split leaves, ``[N, B]`` in 1 / 2**20 of its whole value."""
-    taken = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - taken
-    return left
+    claimed = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    share: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - claimed
+    return share
 
 
 def nash_split(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> Int8s:
@@ -146,7 +149,7 @@ class Believer(ScriptedPartner):
     """Infers the partner's values from its claims; see the module."""
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
+        """Memory: the number of the partner's claims, and the total of each item in them, ``[B, 4]``."""
         return claimed_in_all(turns)
 
 
@@ -183,8 +186,8 @@ class Prosocial(Believer):
         values, wholes = expected_values(turns, self.rationality), np.maximum(pool_worth(turns), 1)
         splits, gift = menu(turns), offer_worth(turns)
         claim, best = favourite(splits, own_shares(splits, wholes) + expected_share_left(turns, splits, values))
-        theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-        as_good = own_share_of_offer(turns) + theirs >= best
+        partner_share = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
+        as_good = own_share_of_offer(turns) + partner_share >= best
         return answer(turns, as_good | (gift >= claim_worth(turns, claim)), claim)
 
 
@@ -205,7 +208,7 @@ class NiceTitForTat(Believer):
     rationality: Rationality = 8.0
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: the claims, the worth of the first offer, and the best offer with its worth, ``[B, 9]``."""
+        """Memory: the claims, the worth of the first offer, and the best offer with its worth, ``[B, 9]``."""
         first, best, split = _first_and_best(turns, partner_claims(turns).before_the_last())
         return np.column_stack([claimed_in_all(turns), first, best, split.T]).astype(np.int64)
 
@@ -246,11 +249,11 @@ class Ultimatum(MemorylessPartner):
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; from its second turn on it INSISTs."""
-        some, which = distinct_games(turns)
-        splits = menu(some)
-        claims, expected = favourite(splits, splits.points * _chance_left(some, splits))
-        claim, gift = claims[which], offer_worth(turns)
-        enough = gift.astype(np.int64) * WHOLE >= expected[which]
+        distinct, inverse = distinct_games(turns)
+        splits = menu(distinct)
+        claims, expected = favourite(splits, splits.points * _chance_left(distinct, splits))
+        claim, gift = claims[inverse], offer_worth(turns)
+        enough = gift.astype(np.int64) * WHOLE >= expected[inverse]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= gift > 0
         return answer(turns, enough, claim, Act.INSIST if own_turn(turns) else Act.PROPOSE)
@@ -258,15 +261,15 @@ class Ultimatum(MemorylessPartner):
 
 def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first game of each view with different beliefs, ``[U]``, and the view of each game, ``[B]``."""
-    own = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
-    keys = numbers_of(turns.counts, np.hstack([own, turns.partner_utilities]))
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return first, which.reshape(-1)
+    own_values = turns.my_utilities if turns.prior.startswith(LEWIS_PRIORS) else np.zeros_like(turns.my_utilities)
+    keys = numbers_of(turns.counts, np.hstack([own_values, turns.partner_utilities]))
+    _, first, view = np.unique(keys, return_index=True, return_inverse=True)
+    return first, view.reshape(-1)
 
 
 def _in_all(claims: Claims) -> NDArray[np.int64]:
     """The total of each item over all claims, ``[3, B]``."""
-    total: NDArray[np.int64] = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
+    total: NDArray[np.int64] = (claims.oA * claims.has_claim[:, None]).sum(axis=0, dtype=np.int64)
     return total
 
 
@@ -282,16 +285,16 @@ def _in_blocks(turns: Turns, compute: Callable[[Turns], NDArray[np.int64]]) -> N
 
 def _weights(turns: Turns, views: PriorKnowledge, rationality: float) -> Doubles:
     """The posterior of each type after the partner's claims, ``[K, B]``."""
-    prior = views.weights[:, views.which]
+    prior = views.weights[:, views.view]
     claims = partner_claims(turns)
-    if not len(claims.made):
+    if not len(claims.has_claim):
         return prior
     total = _in_all(claims)
-    types = views.types[:, :, views.which].astype(np.float64)
+    types = views.types[:, :, views.view].astype(np.float64)
     claimed_worth = types[0] * total[0] + types[1] * total[1] + types[2] * total[2]
     whole_of_lewis = views.types is _lewis_knowledge().types
     normalizers = _log_normalizers_of_lewis(rationality) if whole_of_lewis else _log_normalizers(views, rationality)
-    log = claimed_worth * (rationality / views.wholes[:, views.which]) - claims.number * normalizers[:, views.which]
+    log = claimed_worth * (rationality / views.wholes[:, views.view]) - claims.number * normalizers[:, views.view]
     log = np.where(prior > 0, log, -np.inf)
     weights = prior * np.exp(log - log.max(axis=0))
     chances: Doubles = weights / weights.sum(axis=0)
@@ -300,11 +303,11 @@ def _weights(turns: Turns, views: PriorKnowledge, rationality: float) -> Doubles
 
 def _log_normalizers(views: PriorKnowledge, rationality: float) -> Doubles:
     """The logarithm of the sum of ``exp(rationality * share)`` over all splits, for each view's types, ``[K, U]``."""
-    pools, which = np.unique(views.counts, axis=0, return_inverse=True)
+    pools, pool_index = np.unique(views.counts, axis=0, return_inverse=True)
     tables = np.stack([_log_normalizers_of(tuple(pool.tolist()), rationality) for pool in pools])
     base, types = MAX_VALUE + 1, views.types
     codes = (types[0].astype(np.int32) * base + types[1]) * base + types[2]
-    codes += which.reshape(-1).astype(np.int32) * tables.shape[1]
+    codes += pool_index.reshape(-1).astype(np.int32) * tables.shape[1]
     logs: Doubles = tables.ravel().take(codes)
     return logs
 
@@ -335,11 +338,11 @@ def _expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
 
 def _prior_values(turns: Turns) -> NDArray[np.int64]:
     views = prior_knowledge(turns)
-    return _mean_values(views, views.weights[:, views.which])
+    return _mean_values(views, views.weights[:, views.view])
 
 
 def _mean_values(views: PriorKnowledge, weights: Doubles) -> NDArray[np.int64]:
-    shares = views.types[:, :, views.which] / views.wholes[:, views.which]
+    shares = views.types[:, :, views.view] / views.wholes[:, views.view]
     means: NDArray[np.int64] = np.rint((shares * weights).sum(axis=1) * WHOLE).astype(np.int64)
     return means
 
@@ -349,9 +352,9 @@ def _first_and_best(turns: Turns, claims: Claims) -> tuple[Points, Points, Int8s
     points = worth_left(turns, claims)
     first, best = np.full(turns.size, -1, dtype=np.int32), np.zeros(turns.size, dtype=np.int32)
     split = np.zeros((3, turns.size), dtype=np.int8)
-    for oA, made, point in zip(claims.oA, claims.made, points, strict=True):
-        better = made & ((first < 0) | (point > best))
-        first = np.where(made & (first < 0), point, first)
+    for oA, has_claim, point in zip(claims.oA, claims.has_claim, points, strict=True):
+        better = has_claim & ((first < 0) | (point > best))
+        first = np.where(has_claim & (first < 0), point, first)
         best = np.where(better, point, best)
         np.copyto(split, turns.counts.T - oA, where=better)
     return np.maximum(first, 0), best, split
@@ -363,13 +366,13 @@ def _chance_left(turns: Turns, splits: Menu) -> NDArray[np.int64]:
     valued = (belief.types > 0) @ np.array([4, 2, 1])  # [B, K] bit pattern of the item types with a value
     by_pattern = np.zeros((8, turns.size))
     for pattern in range(1, 8):
-        some = (belief.weights * (valued == pattern)).sum(axis=1)
-        for left in range(8):
-            if left & pattern:
-                by_pattern[left] += some
+        chance = (belief.weights * (valued == pattern)).sum(axis=1)
+        for items_left in range(8):
+            if items_left & pattern:
+                by_pattern[items_left] += chance
     chances = np.rint(by_pattern * WHOLE).astype(np.int64)
-    rest = sum(weight * (turns.counts[:, item] > splits.items[item]) for item, weight in enumerate((4, 2, 1)))
-    return np.take_along_axis(chances, np.asarray(rest), axis=0)
+    pattern_left = sum(weight * (turns.counts[:, item] > splits.items[item]) for item, weight in enumerate((4, 2, 1)))
+    return np.take_along_axis(chances, np.asarray(pattern_left), axis=0)
 
 
 _UNIT = 1 << 10  # the whole of a weight
@@ -402,8 +405,9 @@ class SocialValue(Believer):
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(turns, gift + _ROUNDED >= self.accept_ratio * best, claim)
 
-    def _worth(self, own: Shares, theirs: Shares) -> Shares:
-        return round(cos(radians(self.angle)) * _UNIT) * own + round(sin(radians(self.angle)) * _UNIT) * theirs
+    def _worth(self, own_share: Shares, partner_share: Shares) -> Shares:
+        own_weight, partner_weight = cos(radians(self.angle)), sin(radians(self.angle))
+        return round(own_weight * _UNIT) * own_share + round(partner_weight * _UNIT) * partner_share
 
 
 @dataclass(frozen=True)
@@ -432,12 +436,14 @@ class InequityAverse(Believer):
 
     def act(self, turns: Turns) -> Decisions:
         wholes, splits, values = pool_worth(turns), menu(turns), expected_values(turns, self.rationality)
-        own, left = own_shares(splits, wholes), shares_left(turns, splits, values)
-        claim, best = favourite(splits, np.where(self._worth(left, own) >= 0, self._worth(own, left), NEVER))
+        own_share, partner_share = own_shares(splits, wholes), shares_left(turns, splits, values)
+        acceptable = self._worth(partner_share, own_share) >= 0
+        claim, best = favourite(splits, np.where(acceptable, self._worth(own_share, partner_share), NEVER))
         gift = self._worth(own_share_of_offer(turns), share_of_offer(turns, values))
         return answer(turns, gift + _ROUNDED >= (1 - progress(turns)) * np.maximum(best, 0), claim)
 
-    def _worth(self, own: Shares, theirs: Shares) -> Shares:
+    def _worth(self, own_share: Shares, partner_share: Shares) -> Shares:
         envy, guilt = round(self.alpha * _UNIT), round(self.beta * _UNIT)
-        worth: Shares = own * _UNIT - envy * np.maximum(theirs - own, 0) - guilt * np.maximum(own - theirs, 0)
+        lead = own_share - partner_share
+        worth: Shares = own_share * _UNIT - envy * np.maximum(-lead, 0) - guilt * np.maximum(lead, 0)
         return worth

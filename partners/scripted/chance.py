@@ -210,47 +210,49 @@ class QuantalResponse(RandomPartner):
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; its confidence is the probability of the decision."""
-        some, which = distinct_games(turns)
-        splits = menu(some)
-        claims, agrees = self._weights(turns, some, which, splits)
-        ends = claims.cumsum(axis=0)[:, which]
+        distinct, inverse = distinct_games(turns)
+        splits = menu(distinct)
+        claims, agrees = self._weights(turns, distinct, inverse, splits)
+        ends = claims.cumsum(axis=0)[:, inverse]
         draw = turns.noise[:, 0] * (ends[-1] + agrees)
         agree = (draw >= ends[-1]) & (agrees > 0)
-        place = np.minimum((ends <= draw).sum(axis=0), len(ends) - 1)
-        chance = np.where(agree, agrees, claims[place, which]) / (ends[-1] + agrees)
+        split = np.minimum((ends <= draw).sum(axis=0), len(ends) - 1)
+        chance = np.where(agree, agrees, claims[split, inverse]) / (ends[-1] + agrees)
         return Decisions(
             np.where(agree, np.int8(Act.AGREE), np.int8(Act.PROPOSE)),
-            splits.items[:, place, which].T * ~agree[:, None],
+            splits.items[:, split, inverse].T * ~agree[:, None],
             chance.astype(np.float32),
             constant(Cause.FREE, np.int8, turns.size),
         )
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:
         """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``."""
-        some, which = distinct_games(turns)
-        splits = menu(some)
-        claims, agrees = self._weights(turns, some, which, splits)
-        total = claims.sum(axis=0)[which] + agrees
-        proposed = probabilities_by_number(splits, claims, max_count)[which] / total[:, None]
+        distinct, inverse = distinct_games(turns)
+        splits = menu(distinct)
+        claims, agrees = self._weights(turns, distinct, inverse, splits)
+        total = claims.sum(axis=0)[inverse] + agrees
+        proposed = probabilities_by_number(splits, claims, max_count)[inverse] / total[:, None]
         return np.hstack([proposed, np.zeros_like(proposed), (agrees / total)[:, None], np.zeros((turns.size, 2))])
 
-    def _weights(self, turns: Turns, some: Turns, which: NDArray[np.int64], splits: Menu) -> tuple[Doubles, Doubles]:
+    def _weights(
+        self, turns: Turns, distinct: Turns, inverse: NDArray[np.int64], splits: Menu
+    ) -> tuple[Doubles, Doubles]:
         """Unnormalised probabilities of claiming each split, ``[N, U]``, and of AGREE, ``[B]``."""
         table = np.exp(self.rationality * np.arange(-_STEPS, _STEPS + 1) / _STEPS)
-        worths = np.where(splits.fits, self._worths(some, splits), -1)
+        worths = np.where(splits.fits, self._worths(distinct, splits), -1)
         best = worths.max(axis=0)
         claims = table[_STEPS - (best - worths) * _STEPS // WHOLE] * splits.fits
         agreeing = own_share_of_offer(turns)
-        agrees = table[_STEPS + (agreeing - best[which]) * _STEPS // WHOLE] * has_offer(turns)
+        agrees = table[_STEPS + (agreeing - best[inverse]) * _STEPS // WHOLE] * has_offer(turns)
         return claims, agrees
 
     def _worths(self, turns: Turns, splits: Menu) -> NDArray[np.int64]:
         """The expected worth of claiming each split, ``[N, U]`` in 1 / 2**20 of its whole value."""
-        left = turns.rules.max_turns - turns.turns_taken
-        if left == 1:
+        turns_left = turns.rules.max_turns - turns.turns_taken
+        if turns_left == 1:
             return np.zeros(splits.fits.shape, dtype=np.int64)
         taken_up = shares_left(turns, splits, prior_values(turns))
-        hope = round(self.hope * WHOLE) if left > 2 else 0
+        hope = round(self.hope * WHOLE) if turns_left > 2 else 0
         worths: NDArray[np.int64] = own_shares(splits, pool_worth(turns)) * taken_up + hope * (WHOLE - taken_up)
         return worths // WHOLE
 
@@ -274,19 +276,20 @@ class LevelK(MemorylessPartner):
     tau: Annotated[float, Range(0, 100, above=True)] = 1.5
 
     def act(self, turns: Turns) -> Decisions:
-        some, which = distinct_games(turns)
-        splits = menu(some)
-        own, left = own_shares(splits, pool_worth(some)), shares_left(some, splits, prior_values(some))
-        taken_up = [left]  # in 1 / 2**20, by each level
+        distinct, inverse = distinct_games(turns)
+        splits = menu(distinct)
+        own_share = own_shares(splits, pool_worth(distinct))
+        partner_share = shares_left(distinct, splits, prior_values(distinct))
+        taken_up = [partner_share]  # in 1 / 2**20, by each level
         for level in range(1, self.level + 1):
-            claim, value = favourite(splits, own * self._chance(taken_up))
+            claim, value = favourite(splits, own_share * self._chance(taken_up))
             worth = value // (WHOLE * _STEPS)
             if level < self.level:
-                taken_up.append(np.where(left >= worth, WHOLE, 0))
-        enough = own_share_of_offer(turns) >= worth[which]
+                taken_up.append(np.where(partner_share >= worth, WHOLE, 0))
+        enough = own_share_of_offer(turns) >= worth[inverse]
         if turns.rules.max_turns - turns.turns_taken == 1:
             enough |= offer_worth(turns) > 0
-        return answer(turns, enough, claim[which])
+        return answer(turns, enough, claim[inverse])
 
     def _chance(self, taken_up: list[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The probability that the lower levels accept what each split leaves, ``[N, B]`` in 1 / 2**30."""
@@ -333,9 +336,9 @@ class Trembling(Wrapper):
         """One decision per row; it trembles by noise 6, of which the rest is passed on."""
         draw = turns.noise[:, _TREMBLE_DRAW]
         trembles = draw < self.rate
-        rest = np.where(trembles, 0.0, (draw - self.rate) / (1 - self.rate) if self.rate < 1 else 0.0)
+        remainder = np.where(trembles, 0.0, (draw - self.rate) / (1 - self.rate) if self.rate < 1 else 0.0)
         noise = turns.noise.copy()
-        noise[:, _TREMBLE_DRAW] = np.clip(rest, 0.0, _BELOW_ONE)
+        noise[:, _TREMBLE_DRAW] = np.clip(remainder, 0.0, _BELOW_ONE)
         intended, slip = self.of.act(turns._replace(noise=noise)), Random().act(turns)
         return Decisions(
             np.where(trembles, slip.act_type, intended.act_type),

@@ -239,7 +239,7 @@ PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
 
 
 def describe(program: int, without: str = "") -> str:
-    """What a program does, in phrases; shares are of the whole pool's value to it."""
+    """The behaviour of a program, in phrases; shares are of the whole pool's value to it."""
     dials = _dials_of_one(program, without)
     dials["range"] = dials["start"] - dials["end"]
     holding = (text for text, when in PHRASES if all(low <= dials[name] < high for name, (low, high) in when.items()))
@@ -341,8 +341,8 @@ class Generated:
     @property
     def name(self) -> str:
         """The occupant as it is typed, such as ``generated(program=5)``."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        changed = {name: value for name, value in given.items() if value not in (None, "")}
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {name: value for name, value in settings.items() if value not in (None, "")}
         return spec_name({"kind": "generated", **changed})
 
     def play_program(self, number: int) -> Generated:
@@ -351,7 +351,7 @@ class Generated:
 
     @property
     def traits(self) -> Traits:
-        """Of one program what its dials say; a program that is drawn may remember, and errs."""
+        """Traits of a fixed program follow from its dials; a drawn program counts as stochastic and with memory."""
         if self.program is None:
             return Traits()
         dials = _dials_of_one(self.program, self.without)
@@ -378,20 +378,20 @@ class Generated:
 
     def act(self, turns: Turns) -> Decisions:
         dials = self._dials(turns)
-        seen = turns._replace(my_utilities=_perceived_values(turns, dials))
-        theirs, wholes = partner_claims(seen), pool_worth(seen)
-        past = worth_left(seen, theirs) / np.maximum(wholes, 1)  # [H, B] shares offered, negative without an offer
-        model = _model(seen, dials, theirs)
-        aspiration = _aspiration(seen, dials, past)
-        splits = menu(seen)
-        claim = _claim(seen, dials, splits, wholes, model, aspiration)
-        share = worth(seen.my_utilities, claim) / np.maximum(wholes, 1)
-        accept = _accepts(seen, dials, past, model, aspiration, share)
-        leaves = _leaves(seen, dials, past)
-        act = np.where(_repeats(seen, claim) >= dials["emphasis"], _INSIST, np.int8(Act.PROPOSE))
+        perceived = turns._replace(my_utilities=_perceived_values(turns, dials))
+        claims, wholes = partner_claims(perceived), pool_worth(perceived)
+        past = worth_left(perceived, claims) / np.maximum(wholes, 1)  # [H, B] shares offered, negative without an offer
+        model = _model(perceived, dials, claims)
+        aspiration = _aspiration(perceived, dials, past)
+        splits = menu(perceived)
+        claim = _claim(perceived, dials, splits, wholes, model, aspiration)
+        share = worth(perceived.my_utilities, claim) / np.maximum(wholes, 1)
+        accept = _accepts(perceived, dials, past, model, aspiration, share)
+        leaves = _leaves(perceived, dials, past)
+        act = np.where(_repeats(perceived, claim) >= dials["emphasis"], _INSIST, np.int8(Act.PROPOSE))
         slips = np.flatnonzero(turns.noise[:, 0] < dials["slip"])  # none where there is no noise
-        place = (turns.noise[slips, 1] * splits.fits[:, slips].sum(axis=0)).astype(np.int64)
-        claim[slips] = splits.items[:, place, slips].T
+        split = (turns.noise[slips, 1] * splits.fits[:, slips].sum(axis=0)).astype(np.int64)
+        claim[slips] = splits.items[:, split, slips].T
         accept[slips] = leaves[slips] = False
         act = np.where(leaves, np.int8(Act.END), np.where(accept, np.int8(Act.AGREE), act))
         return decide(act, (claim.T * are_offers(act)).T)
@@ -416,8 +416,8 @@ def _aspiration(turns: Turns, dials: Dials, past: Doubles) -> Doubles:
     share = dials["start"] - (dials["start"] - dials["end"]) * t ** dials["exponent"]
     if time >= 1:
         share = share * dials["fold"]
-    given, latest, before = _concessions(past, dials["reference"])
-    share = share - dials["reciprocity"] * given
+    conceded, latest, before = _concessions(past, dials["reference"])
+    share = share - dials["reciprocity"] * conceded
     share = share + dials["firmness"] * (dials["start"] - share) * ((before >= 0) & (latest <= before))
     share = share - dials["yielding"] * (turns.last_partner_act == _INSIST)
     shaken = (turns.noise[:, 2] * 2 - 1) * dials["jitter"]
@@ -427,20 +427,20 @@ def _aspiration(turns: Turns, dials: Dials, past: Doubles) -> Doubles:
 
 
 def _concessions(past: Doubles, reference: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """What the other seat has conceded since its ``reference[B]``, at least 0; its latest offer and the one before.
+    """The concession of the other seat since its ``reference[B]``, at least 0; its latest offer and the one before.
 
     Shares of the whole, ``[B]``; an offer that was not made is -1.
     """
-    made = past >= 0
+    has_offer = past >= 0
     first = before = latest = np.full(past.shape[-1], -1.0)
-    for share, is_made in zip(past, made, strict=True):
+    for share, is_made in zip(past, has_offer, strict=True):
         before, latest = np.where(is_made, latest, before), np.where(is_made, share, latest)
-    for share, is_made in zip(past[::-1], made[::-1], strict=True):
+    for share, is_made in zip(past[::-1], has_offer[::-1], strict=True):
         first = np.where(is_made, share, first)
-    mean = np.maximum(past, 0).sum(axis=0) / np.maximum(made.sum(axis=0, dtype=np.int16), 1)
+    mean = np.maximum(past, 0).sum(axis=0) / np.maximum(has_offer.sum(axis=0, dtype=np.int16), 1)
     since = np.where(reference == _FIRST, first, np.where(reference == _PREVIOUS, before, mean))
-    given = np.where((before >= 0) & (since >= 0), latest - since, 0.0)
-    return np.maximum(given, 0.0), latest, before
+    conceded = np.where((before >= 0) & (since >= 0), latest - since, 0.0)
+    return np.maximum(conceded, 0.0), latest, before
 
 
 def _claim(turns: Turns, dials: Dials, splits: Menu, wholes: Points, model: Doubles, aspiration: Doubles) -> Int8s:
@@ -462,7 +462,7 @@ def _beyond(where: Bools, number: int) -> NDArray[np.int32]:
 
 
 def _scores(turns: Turns, choice: Doubles, splits: Menu, wholes: Points, model: Doubles) -> NDArray[np.int32]:
-    """How much each split is preferred by each game's rule of ``choice[B]``, ``[N, B]``, less than 2**19.
+    """The score of each split by each game's rule of ``choice[B]``, ``[N, B]``, less than 2**19.
 
     Most rules are a weight for each item that is kept, or, for the split nearest to the other seat's latest offer, for
     each item between the two.
@@ -477,8 +477,8 @@ def _scores(turns: Turns, choice: Doubles, splits: Menu, wholes: Points, model: 
     rows = np.flatnonzero(choice == _FAIREST)
     if rows.size:
         # A quotient of two numbers this small is never rounded up to the next whole number.
-        own = (splits.points.take(rows, axis=1) * float(_SHARE) / np.maximum(wholes[rows], 1)).astype(np.int32)
-        score[:, rows] = np.minimum(own, _SHARE + score.take(rows, axis=1))
+        own_share = (splits.points.take(rows, axis=1) * float(_SHARE) / np.maximum(wholes[rows], 1)).astype(np.int32)
+        score[:, rows] = np.minimum(own_share, _SHARE + score.take(rows, axis=1))
     rows = np.flatnonzero(choice == _WHOLE_TYPES)
     if rows.size:
         items = splits.items.take(rows, axis=2)
@@ -488,14 +488,14 @@ def _scores(turns: Turns, choice: Doubles, splits: Menu, wholes: Points, model: 
 
 
 def _model(turns: Turns, dials: Dials, claims: Claims) -> Doubles:
-    """What one item of each type is worth to the other seat by the program's model, ``[3, B]`` shares of its whole."""
-    counts, own, kind = turns.counts.T, turns.my_utilities.T, dials["model"]
-    weights = np.where(kind == _MIRROR, own, own.max(axis=0) - own) + 0.01
+    """The program's model of the other seat: the value of one item of each type, ``[3, B]`` shares of its pool."""
+    counts, own_values, kind = turns.counts.T, turns.my_utilities.T, dials["model"]
+    weights = np.where(kind == _MIRROR, own_values, own_values.max(axis=0) - own_values) + 0.01
     weights = np.where(kind == _EVEN, 1 / np.maximum(counts, 1), weights)
-    claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int16)
+    claimed = (claims.oA * claims.has_claim[:, None]).sum(axis=0, dtype=np.int16)
     weights = np.where(kind == _COUNT, 1 + dials["learning"] * claimed / np.maximum(counts, 1), weights)
-    whole = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
-    shares: Doubles = weights / np.maximum(whole, 0.01)
+    pool_value = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
+    shares: Doubles = weights / np.maximum(pool_value, 0.01)
     return shares
 
 
@@ -518,9 +518,9 @@ def _accepts(turns: Turns, dials: Dials, past: Doubles, model: Doubles, aspirati
 
 
 def _repeats(turns: Turns, claim: Int8s) -> NDArray[np.int64]:
-    """How many of the seat's latest turns made this claim, ``[B]``."""
-    own = own_claims(turns)
-    same = own.made & (own.oA == claim.T).all(axis=1)  # [H, B]
+    """The number of the seat's latest turns that made this claim, ``[B]``."""
+    claims = own_claims(turns)
+    same = claims.has_claim & (claims.oA == claim.T).all(axis=1)  # [H, B]
     repeats: NDArray[np.int64] = np.logical_and.accumulate(same[::-1], axis=0).sum(axis=0)
     return repeats
 

@@ -140,17 +140,17 @@ class Versatile(ScriptedPartner):
     accept_ratio: Share = 0.6
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: its own claims, whatever their order, ``[B, H]``."""
+        """Memory: the partner's own claims, sorted, ``[B, H]``."""
         claims = own_claims(turns)
         codes = (claims.oA[:, 0].astype(np.int64) * 11 + claims.oA[:, 1]) * 11 + claims.oA[:, 2]
-        return np.sort(np.where(claims.made, codes, -1), axis=0).T
+        return np.sort(np.where(claims.has_claim, codes, -1), axis=0).T
 
     def act(self, turns: Turns) -> Decisions:
         claims, base = own_claims(turns), len(item_numbers(turns))
-        place = np.ravel_multi_index(tuple(claims.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
+        code = np.ravel_multi_index(tuple(claims.oA.transpose(1, 0, 2).astype(np.int64)), (base, base, base))
         claimed = np.zeros((base**3, turns.size), dtype=bool)
-        turn, row = np.nonzero(claims.made)
-        claimed[place[turn, row], row] = True
+        turn, row = np.nonzero(claims.has_claim)
+        claimed[code[turn, row], row] = True
         claim = best_allowed(turns, claimed)
         enough = np.minimum(claim_worth(turns, claim), points_needed(self.accept_ratio, pool_worth(turns)))
         return answer(turns, offer_worth(turns) >= enough, claim)

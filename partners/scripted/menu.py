@@ -40,23 +40,23 @@ def distinct_games(turns: Turns) -> tuple[Turns, NDArray[np.int64]]:
     A partner without memory computes each of them once.
     """
     keys = numbers_of(turns.counts, np.hstack([turns.my_utilities, turns.partner_utilities]))
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return turns.rows(first), which.reshape(-1)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return turns.rows(first), inverse.reshape(-1)
 
 
 def menu(turns: Turns) -> Menu:
     """All splits of the games' pools."""
     first, second, third = turns.counts.T.astype(np.int16)
     if turns.counts.max(initial=0) <= _SMALL:
-        which = (first * (_SMALL + 1) + second) * (_SMALL + 1) + third
+        pool_index = (first * (_SMALL + 1) + second) * (_SMALL + 1) + third
         every, number = _small_splits()
-        numbers = number[which]
-        return _menu(every[:, : numbers.max(initial=1)].take(which, axis=2), numbers, turns.my_utilities)
-    codes, which = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
-    some = tuple(codes.tolist())
-    every, number = _cached_splits_of(some) if len(some) <= _FEW else _splits_of(some)
-    which = which.reshape(-1)
-    return _menu(every.take(which, axis=2), number[which], turns.my_utilities)
+        numbers = number[pool_index]
+        return _menu(every[:, : numbers.max(initial=1)].take(pool_index, axis=2), numbers, turns.my_utilities)
+    codes, pool_index = np.unique((first * _BASE + second) * _BASE + third, return_inverse=True)
+    pools = tuple(codes.tolist())
+    every, number = _cached_splits_of(pools) if len(pools) <= _FEW else _splits_of(pools)
+    pool_index = pool_index.reshape(-1)
+    return _menu(every.take(pool_index, axis=2), number[pool_index], turns.my_utilities)
 
 
 def _menu(items: Int8s, number: NDArray[np.int64], utilities: Int8s) -> Menu:
@@ -81,9 +81,9 @@ def _splits_of(pools: tuple[int, ...]) -> tuple[Int8s, NDArray[np.int64]]:
     counts = np.array(pools, dtype=np.int64)
     first, second, third = (counts // _BASE**digit % _BASE + 1 for digit in (2, 1, 0))
     number = first * second * third
-    place = np.arange(int(number.max(initial=1)))[:, None]
-    fits = place < number
-    items = np.stack([place // (second * third), place // third % second, place % third]).astype(np.int8) * fits
+    index = np.arange(int(number.max(initial=1)))[:, None]
+    fits = index < number
+    items = np.stack([index // (second * third), index // third % second, index % third]).astype(np.int8) * fits
     items.flags.writeable = number.flags.writeable = False
     return items, number
 
@@ -102,9 +102,9 @@ def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
 def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
     """The partner's share of what each split leaves, with item ``values[3, B]``; ``[N, B]``, all in 1 / 2**20."""
     total = (values * turns.counts.T).sum(axis=0)
-    taken = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    left: NDArray[np.int64] = np.minimum(np.maximum(total - taken, 0), WHOLE)
-    return left
+    claimed = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
+    share: NDArray[np.int64] = np.minimum(np.maximum(total - claimed, 0), WHOLE)
+    return share
 
 
 def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,8 +112,8 @@ def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]
 
     Before its first claim that is the whole pool.
     """
-    theirs = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
-    share: NDArray[np.int64] = np.clip(theirs, 0, WHOLE)
+    partner_value = (values * (turns.counts - turns.last_partner_offer_for_me).T).sum(axis=0)
+    share: NDArray[np.int64] = np.clip(partner_value, 0, WHOLE)
     return share
 
 
@@ -135,17 +135,17 @@ def first_best(score: NDArray[np.signedinteger]) -> NDArray[np.int64]:
     return best
 
 
-def splits_at(splits: Menu, place: NDArray[np.int64]) -> Int8s:
-    """Split number ``place[B]`` of each game, ``[B, 3]``."""
-    size = len(place)
-    return splits.items.reshape(3, -1).take(place * size + np.arange(size), axis=1).T
+def splits_at(splits: Menu, number: NDArray[np.int64]) -> Int8s:
+    """Split number ``number[B]`` of each game, ``[B, 3]``."""
+    size = len(number)
+    return splits.items.reshape(3, -1).take(number * size + np.arange(size), axis=1).T
 
 
 def probabilities_by_number(splits: Menu, chances: Doubles, max_count: int) -> Doubles:
     """The chances ``[N, B]`` by the numbering of :mod:`dond_marl.splits`, ``[B, K]``."""
     base, size = max_count + 1, splits.fits.shape[1]
-    place = (splits.items[0].astype(np.int64) * base + splits.items[1]) * base + splits.items[2]
+    code = (splits.items[0].astype(np.int64) * base + splits.items[1]) * base + splits.items[2]
     table = np.zeros((size, grid_size(max_count)))
-    which, game = np.nonzero(splits.fits)
-    table[game, place[which, game]] = chances[which, game]
+    split, game = np.nonzero(splits.fits)
+    table[game, code[split, game]] = chances[split, game]
     return table

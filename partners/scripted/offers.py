@@ -82,15 +82,15 @@ def fill_claim(turns: Turns, target: Points) -> Int8s:
     """
     values, counts = turns.my_utilities.T, turns.counts.T
     order = np.argsort(-values, axis=0, kind="stable")
-    missing, taken = target.copy(), np.zeros_like(counts)
-    for place in order:
-        column = place[None]
+    missing, claim = target.copy(), np.zeros_like(counts)
+    for item in order:
+        column = item[None]
         value = np.take_along_axis(values, column, axis=0)[0].astype(np.int32)
         count = np.take_along_axis(counts, column, axis=0)[0]
         items = np.minimum(-(-np.maximum(missing, 0) // np.maximum(value, 1)), count) * (value > 0)
         missing -= items * value
-        np.put_along_axis(taken, column, items.astype(np.int8)[None], axis=0)
-    return taken.T
+        np.put_along_axis(claim, column, items.astype(np.int8)[None], axis=0)
+    return claim.T
 
 
 def worst_at_least(turns: Turns, target: Points) -> Int8s:
@@ -130,8 +130,8 @@ def worthwhile(ranks: Numbers) -> NDArray[np.int64]:
 
 def at_rank(turns: Turns, ranks: Numbers, rank: NDArray[np.int64]) -> Int8s:
     """Split number ``rank[B]`` of the ranked ones, 0 for the best, ``[B, 3]``; at most the last one worth anything."""
-    place = np.clip(rank, 0, np.maximum(worthwhile(ranks) - 1, 0))
-    return _decode(np.take_along_axis(ranks, place[:, None], axis=1)[:, 0], turns)
+    index = np.clip(rank, 0, np.maximum(worthwhile(ranks) - 1, 0))
+    return _decode(np.take_along_axis(ranks, index[:, None], axis=1)[:, 0], turns)
 
 
 def best_allowed(turns: Turns, forbidden: Bools) -> Int8s:
@@ -176,7 +176,7 @@ def _portions(turns: Turns, *, descending: bool = False) -> Numbers:
 
 @lru_cache(maxsize=16)
 def _ties(base: int) -> NDArray[np.int32]:
-    """What decides between splits of equal points: the items kept, then the index in the grid, ``[3, base, 1]``."""
+    """Tie-breaker between splits of equal points: the items kept, then the index in the grid, ``[3, base, 1]``."""
     weights = np.array([base * base, base, 1], dtype=np.int32)
     return np.arange(base, dtype=np.int32)[:, None] * (_ITEM + weights[:, None, None])
 
@@ -197,17 +197,17 @@ class Claims(NamedTuple):
     """The claims of one seat on each of its H turns so far."""
 
     oA: Int8s  # [H, 3, B]
-    made: Bools  # [H, B] False for a turn without an offer
+    has_claim: Bools  # [H, B] False for a turn without an offer
 
     @property
     def number(self) -> NDArray[np.int64]:
         """The number of claims, ``[B]``."""
-        number: NDArray[np.int64] = self.made.sum(axis=0)
+        number: NDArray[np.int64] = self.has_claim.sum(axis=0)
         return number
 
     def before_the_last(self) -> Claims:
         """The claims before the seat's latest turn."""
-        return Claims(self.oA[:-1], self.made[:-1])
+        return Claims(self.oA[:-1], self.has_claim[:-1])
 
     def distinct(self) -> NDArray[np.int64]:
         """The number of different claims, ``[B]``."""
@@ -215,16 +215,16 @@ class Claims(NamedTuple):
             return self.number
         base = MAX_COUNT + 1
         codes = (self.oA[:, 0].astype(np.int16) * base + self.oA[:, 1]) * base + self.oA[:, 2]
-        codes = np.sort(np.where(self.made, codes, np.int16(-1)), axis=0)
-        new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # turns without a claim sort first and are never new
-        number: NDArray[np.int64] = new.sum(axis=0)
+        codes = np.sort(np.where(self.has_claim, codes, np.int16(-1)), axis=0)
+        is_new = np.diff(codes, axis=0, prepend=np.int16(-1)) > 0  # turns without a claim sort first and are never new
+        number: NDArray[np.int64] = is_new.sum(axis=0)
         return number
 
     def latest(self) -> Int8s:
         """The latest claim, ``[B, 3]``; zeros before the first."""
         claim = np.zeros(self.oA.shape[1:], dtype=np.int8)
-        for oA, made in zip(self.oA, self.made, strict=True):
-            np.copyto(claim, oA, where=made)
+        for oA, has_claim in zip(self.oA, self.has_claim, strict=True):
+            np.copyto(claim, oA, where=has_claim)
         return claim.T
 
 
@@ -240,8 +240,8 @@ def partner_claims(turns: Turns) -> Claims:
 
 def worth_left(turns: Turns, claims: Claims) -> NDArray[np.int32]:
     """The seat's points in each of the partner's claims, ``[H, B]``; -1 for a turn without one."""
-    left = worth(turns.my_utilities, turns.counts - claims.oA.transpose(0, 2, 1))
-    return np.where(claims.made, left, np.int32(-1))
+    points = worth(turns.my_utilities, turns.counts - claims.oA.transpose(0, 2, 1))
+    return np.where(claims.has_claim, points, np.int32(-1))
 
 
 def _claims(turns: Turns, seat: int) -> Claims:

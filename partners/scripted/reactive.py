@@ -79,11 +79,11 @@ class Micro(RandomPartner):
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the repetition is drawn from noise 0."""
         ranks = ranking(turns)
-        made, received = own_claims(turns).distinct(), partner_claims(turns).distinct()
-        ready = (made <= received) & (made < worthwhile(ranks))
-        repeated = (turns.noise[:, 0] * made).astype(np.int64)
-        claim = at_rank(turns, ranks, np.where(ready, made, repeated))
-        lowest = at_rank(turns, ranks, np.where(ready, made, made - 1))
+        claimed, received = own_claims(turns).distinct(), partner_claims(turns).distinct()
+        ready = (claimed <= received) & (claimed < worthwhile(ranks))
+        repeated = (turns.noise[:, 0] * claimed).astype(np.int64)
+        claim = at_rank(turns, ranks, np.where(ready, claimed, repeated))
+        lowest = at_rank(turns, ranks, np.where(ready, claimed, claimed - 1))
         return answer(turns, offer_worth(turns) >= claim_worth(turns, lowest), claim)
 
 
@@ -110,46 +110,47 @@ class Hybrid(ScriptedPartner):
     closing: Share = 0.8
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: the worth of its last claim and of the four offers before the present one, ``[B, 7]``.
+        """Memory: the worth of its last claim and of the four offers before the present one, ``[B, 7]``.
 
         Also whether it has claimed, and the number of offers.
         """
-        own, theirs = own_claims(turns), partner_claims(turns).before_the_last()
-        last = np.where(own.number > 0, claim_worth(turns, own.latest()), -1)
-        columns = [last, own.number > 0, np.minimum(theirs.number, len(_WEIGHTS)), *latest_offers(turns, theirs)[:-1]]
+        claims, offers = own_claims(turns), partner_claims(turns).before_the_last()
+        last = np.where(claims.number > 0, claim_worth(turns, claims.latest()), -1)
+        number, points = np.minimum(offers.number, len(_WEIGHTS)), latest_offers(turns, offers)
+        columns = [last, claims.number > 0, number, *points[:-1]]
         return np.stack(columns, axis=1).astype(np.int64)
 
     def act(self, turns: Turns) -> Decisions:
         t, wholes = progress(turns), np.maximum(pool_worth(turns), 1)
         time = (1 - t) ** 2 * self.opening + 2 * t * (1 - t) * self.middle + t * t * self.closing
-        own, theirs = own_claims(turns), partner_claims(turns)
-        last = np.where(own.number > 0, claim_worth(turns, own.latest()) / wholes, 1.0)
-        behavior = last - (0.5 + 0.5 * t) * weighted_concessions(turns, theirs) / wholes
-        target = np.where(theirs.number >= 3, (1 - t * t) * behavior + t * t * time, time)
+        claims, offers = own_claims(turns), partner_claims(turns)
+        last = np.where(claims.number > 0, claim_worth(turns, claims.latest()) / wholes, 1.0)
+        behavior = last - (0.5 + 0.5 * t) * weighted_concessions(turns, offers) / wholes
+        target = np.where(offers.number >= 3, (1 - t * t) * behavior + t * t * time, time)
         claim = nearest_split(turns, target)
         return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
 
-def weighted_concessions(turns: Turns, theirs: Claims) -> NDArray[np.float64]:
+def weighted_concessions(turns: Turns, offers: Claims) -> NDArray[np.float64]:
     """The weighted sum of the partner's concessions in its latest offers, ``[B]`` points; 0 before two offers."""
-    latest, total = latest_offers(turns, theirs), np.zeros(turns.size)
-    weights = _WEIGHTS_BY_AGE[:, np.minimum(theirs.number, len(_WEIGHTS) + 1)]
+    latest, total = latest_offers(turns, offers), np.zeros(turns.size)
+    weights = _WEIGHTS_BY_AGE[:, np.minimum(offers.number, len(_WEIGHTS) + 1)]
     for age, weight in enumerate(weights):
         total += weight * (latest[age] - latest[age + 1])
     return total
 
 
 # Weights of the differences between offers, the latest first, for each number of offers 0..5: [4, 6].
-_WEIGHTS_BY_AGE = np.array([[0.0] * 4, *([*reversed(some), *[0.0] * (4 - len(some))] for some in ((), *_WEIGHTS))]).T
+_WEIGHTS_BY_AGE = np.array([[0.0] * 4, *([*reversed(row), *[0.0] * (4 - len(row))] for row in ((), *_WEIGHTS))]).T
 
 
-def latest_offers(turns: Turns, theirs: Claims) -> Points:
+def latest_offers(turns: Turns, offers: Claims) -> Points:
     """The seat's points in the last five offers, the latest first, ``[5, B]``; 0 where there were fewer."""
     # Row p holds the p-th latest offer, however many turns without an offer lie between.
     latest = np.zeros((len(_WEIGHTS) + 1, turns.size), dtype=np.int32)
-    age = theirs.made[::-1].cumsum(axis=0)[::-1] - 1
-    turn, row = np.nonzero(theirs.made & (age < len(latest)))
-    latest[age[turn, row], row] = worth_left(turns, theirs)[turn, row]
+    age = offers.has_claim[::-1].cumsum(axis=0)[::-1] - 1
+    turn, row = np.nonzero(offers.has_claim & (age < len(latest)))
+    latest[age[turn, row], row] = worth_left(turns, offers)[turn, row]
     return latest
 
 
@@ -173,35 +174,35 @@ class ConcessionRule(ScriptedPartner):
     bottom: PointsOfTen = 4.0
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: its last claim, whether either has claimed, and the interest shown, ``[B, 8]``."""
-        own, theirs = own_claims(turns), partner_claims(turns).before_the_last()
-        interest = np.where(theirs.made[:, None], np.where(theirs.oA > 0, 1, -1), 0).sum(axis=0)
-        return np.column_stack([own.latest(), own.number > 0, theirs.number > 0, interest.T]).astype(np.int64)
+        """Memory: its last claim, whether either seat has claimed, and the interest shown, ``[B, 8]``."""
+        claims, offers = own_claims(turns), partner_claims(turns).before_the_last()
+        interest = np.where(offers.has_claim[:, None], np.where(offers.oA > 0, 1, -1), 0).sum(axis=0)
+        return np.column_stack([claims.latest(), claims.number > 0, offers.number > 0, interest.T]).astype(np.int64)
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; an acceptable offer that is no longer on the table becomes its own claim."""
         wholes, gift = pool_worth(turns), offer_worth(turns)
         high, low = points_needed(self.target / 10, wholes), points_needed(self.bottom / 10, wholes)
-        own, theirs = own_claims(turns), partner_claims(turns)
+        claims, offers = own_claims(turns), partner_claims(turns)
         greedy = (turns.my_utilities == 0).any(axis=1)
         opening = np.where(greedy, keep_valued(turns).T, fill_claim(turns, high).T)
-        mine = np.where(own.number > 0, own.latest().T, opening).T
-        interest = 1 + np.where(theirs.made[:, None], np.where(theirs.oA > 0, 1, -1), 0).sum(axis=0)
-        conceded = _concede(turns, mine, interest, wholes)
-        opened = own.number > 0
-        happy = gift >= np.minimum(high, claim_worth(turns, mine))
+        latest = np.where(claims.number > 0, claims.latest().T, opening).T
+        interest = 1 + np.where(offers.has_claim[:, None], np.where(offers.oA > 0, 1, -1), 0).sum(axis=0)
+        conceded = _concede(turns, latest, interest, wholes)
+        opened = claims.number > 0
+        happy = gift >= np.minimum(high, claim_worth(turns, latest))
         settles = happy | (opened & (gift >= claim_worth(turns, conceded)) & (gift >= low))
-        settles &= theirs.number > 0
+        settles &= offers.number > 0
         firm = claim_worth(turns, conceded) < low
-        speaks = np.where(opened & ~firm, conceded.T, mine.T)
+        speaks = np.where(opened & ~firm, conceded.T, latest.T)
         claim = np.where(settles, turns.last_partner_offer_for_me.T, speaks).T
         act = np.where(opened & firm & ~settles, np.int8(Act.INSIST), np.int8(Act.PROPOSE))
         return answer(turns, settles, claim, act)
 
 
-def _concede(turns: Turns, mine: Int8s, interest: NDArray[np.int64], wholes: Points) -> Int8s:
-    """The claim ``mine[B, 3]`` minus the item of least loss, plus items of negative ``interest[3, B]``."""
-    values, claim = turns.my_utilities.T, mine.T
+def _concede(turns: Turns, latest: Int8s, interest: NDArray[np.int64], wholes: Points) -> Int8s:
+    """The claim ``latest[B, 3]`` minus the item of least loss, plus items of negative ``interest[3, B]``."""
+    values, claim = turns.my_utilities.T, latest.T
     loss = values.astype(np.int64) * 10 - interest * wholes  # value in points of ten minus interest, times the whole
     loss[claim == 0] = np.iinfo(np.int64).max
     conceded_item = np.arange(3)[:, None] == loss.argmin(axis=0)
@@ -239,7 +240,7 @@ class AspirationAdaptation(ScriptedPartner):
         return answer(turns, offer_worth(turns) >= enough, worst_at_least(turns, enough))
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: by how many steps it has come down, and the best offer's points, ``[B, 2]``."""
+        """Memory: the number of steps by which its aspiration has fallen, and the best offer's points, ``[B, 2]``."""
         return np.stack(self._steps(turns, partner_claims(turns).before_the_last()), axis=1).astype(np.int64)
 
     def _steps(self, turns: Turns, claims: Claims) -> tuple[Points, Points]:
@@ -278,7 +279,7 @@ class Punisher(ScriptedPartner):
         return decide(np.where(angry, np.int8(Act.END), calm.act_type), (calm.oA.T * ~angry).T)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: the number of insults, up to ``patience + 1``, ``[B, 1]``."""
+        """Memory: the number of insults, up to ``patience + 1``, ``[B, 1]``."""
         return np.minimum(self._insults(turns, partner_claims(turns).before_the_last()), self.patience + 1)[:, None]
 
     def _insults(self, turns: Turns, claims: Claims) -> NDArray[np.int64]:
@@ -309,20 +310,20 @@ class Zeuthen(ScriptedPartner):
 
     def act(self, turns: Turns) -> Decisions:
         values, splits, gift = expected_values(turns, self.rationality), menu(turns), offer_worth(turns)
-        own = own_claims(turns)
-        mine = np.where(own.number > 0, own.latest().T, keep_valued(turns).T).T
-        to_partner = np.maximum((values * (turns.counts - mine).T).sum(axis=0), 0)
-        theirs = gift * share_of_offer(turns, values)
+        claims = own_claims(turns)
+        latest = np.where(claims.number > 0, claims.latest().T, keep_valued(turns).T).T
+        to_partner = np.maximum((values * (turns.counts - latest).T).sum(axis=0), 0)
+        product_of_offer = gift * share_of_offer(turns, values)
         products = splits.points * shares_left(turns, splits, values)
-        concedes = (own.number > 0) & (claim_worth(turns, mine) * to_partner <= theirs)
-        conceded, points = favourite(splits, np.where(products > theirs, splits.points, NEVER))
+        concedes = (claims.number > 0) & (claim_worth(turns, latest) * to_partner <= product_of_offer)
+        conceded, points = favourite(splits, np.where(products > product_of_offer, splits.points, NEVER))
         gives_in = concedes & ((points < 0) | (points <= gift))
-        accept = gives_in | (gift >= claim_worth(turns, mine))
+        accept = gives_in | (gift >= claim_worth(turns, latest))
         if turns.rules.max_turns - turns.turns_taken == 1:
             accept |= gift > 0
-        return answer(turns, accept, np.where(concedes & ~gives_in, conceded.T, mine.T).T)
+        return answer(turns, accept, np.where(concedes & ~gives_in, conceded.T, latest.T).T)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: its latest claim, whether it has claimed, and the partner's claims in all, ``[B, 8]``."""
-        own = own_claims(turns)
-        return np.hstack([own.latest(), (own.number > 0)[:, None], claimed_in_all(turns)])
+        """Memory: its latest claim, whether it has claimed, and the partner's claims in all, ``[B, 8]``."""
+        claims = own_claims(turns)
+        return np.hstack([claims.latest(), (claims.number > 0)[:, None], claimed_in_all(turns)])

@@ -44,25 +44,25 @@ class Rollouts:
         check_whole_number("simulations", simulations, 1, MOST_SIMULATIONS)
         check_whole_number("candidates", candidates, 0, MOST_SIMULATIONS)
         self.model = seat_occupant(model)
-        self.own = self.model if own is None else seat_occupant(own)
-        for name, partner in (("model", self.model), ("own", self.own)):
+        self.own_policy = self.model if own is None else seat_occupant(own)
+        for name, partner in (("model", self.model), ("own", self.own_policy)):
             if expensive_to_query(partner.traits):
                 raise ValueError(f"{name} is queried thousands of times per act; use an occupant without costs")
         self.simulations, self.candidates = simulations, candidates
         self._names = [spec if isinstance(spec, str) else repr(spec) for spec in (model, own)]
 
     def __repr__(self) -> str:
-        model, own = self._names
+        model, own_policy = self._names
         return (
             f"Rollouts(model={model!r}, simulations={self.simulations}, candidates={self.candidates}"
-            f"{'' if own == 'None' else f', own={own!r}'})"
+            f"{'' if own_policy == 'None' else f', own={own_policy!r}'})"
         )
 
     @property
     def traits(self) -> Traits:
-        both = (self.model.traits, self.own.traits)
+        parts = (self.model.traits, self.own_policy.traits)
         return Traits(
-            learned=any(traits.learned for traits in both), privileged=any(traits.privileged for traits in both)
+            learned=any(traits.learned for traits in parts), privileged=any(traits.privileged for traits in parts)
         )
 
     def act(self, turns: Turns) -> Decisions:
@@ -94,7 +94,7 @@ class Rollouts:
         draw = np.tile(np.arange(self.candidates), turns.size)[:, None]
         repeated = turns.rows(row)
         noise = derive_uniforms(repeated.noise[:, :1], _DRAWS, draw, _UNIFORMS)
-        sampled = self.own.act(repeated._replace(noise=noise))
+        sampled = self.own_policy.act(repeated._replace(noise=noise))
         number = action_index(sampled.act_type, sampled.oA, most)
         row, number = np.divmod(np.unique(row * action_count(most) + number), action_count(most))
         return row, number
@@ -112,29 +112,29 @@ class Rollouts:
         table.step(decide(np.repeat(act, times), np.repeat(oA, times, axis=0)))
         index = number[:, None]
         while table.open:
-            partner, live = (self.own if table.seat == seat else self.model), table.live
+            partner, live = (self.own_policy if table.seat == seat else self.model), table.live
             noises: tuple[Doubles, ...] = ()
             if not partner.traits.deterministic:
                 streams = ((_TURNS, table.turns_taken), (_GAMES, table.seat))
                 noises = tuple(derive_uniforms(noise[live], *stream, index[live], _UNIFORMS) for stream in streams)
             table.step(partner.act(table.turns(*noises)))
-        own: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
-        return own
+        points: NDArray[np.int64] = table.games().scores[:, seat].reshape(-1, times).sum(axis=1, dtype=np.int64)
+        return points
 
     def _types(self, turns: Turns) -> Int8s:
         """The partner's values in each of S simulations, ``[B, S, 3]``: a stratified sample of the posterior."""
         held = partner_beliefs(turns)
         types, weights = held.types, held.weights
         if turns.turns_taken > 1 - turns.seat and recognizable_personas(self.model) is not None:
-            found = recognize([self.model], turns)
-            types, weights = found.types[found.node], found.chances[found.node, 0]
+            recognition = recognize([self.model], turns)
+            types, weights = recognition.types[recognition.node], recognition.chances[recognition.node, 0]
         spread = np.arange(self.simulations) + derive_uniforms(turns.noise[:, :1], _TYPES, np.arange(self.simulations))
         ends = np.cumsum(weights, axis=1)
         ends /= ends[:, -1:]
-        place = (spread[:, :, None] / self.simulations >= ends[:, None]).sum(axis=2)  # [B, S]
+        kind = (spread[:, :, None] / self.simulations >= ends[:, None]).sum(axis=2)  # [B, S]
         last = (weights > 0).shape[1] - 1 - np.argmax(weights[:, ::-1] > 0, axis=1)
-        place = np.minimum(place, last[:, None])
-        return np.take_along_axis(types, place[:, :, None], axis=1)
+        kind = np.minimum(kind, last[:, None])
+        return np.take_along_axis(types, kind[:, :, None], axis=1)
 
 
 def _simulated_games(turns: Turns, rows: Rows, utilities: Int8s) -> GameBatch:

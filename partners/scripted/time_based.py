@@ -114,14 +114,14 @@ class Bluffer(MemorylessPartner):
         values, claim = turns.my_utilities.T.astype(np.int32), turns.counts.T.copy()
         wholes = pool_worth(turns)
         spare = wholes - points_needed(self.floor, wholes)  # points that may be given up
-        left = np.full(turns.size, self.pace * own_turn(turns), dtype=np.int32)
-        for place in np.argsort(values, axis=0, kind="stable"):
-            column = place[None]
+        remaining = np.full(turns.size, self.pace * own_turn(turns), dtype=np.int32)
+        for item in np.argsort(values, axis=0, kind="stable"):
+            column = item[None]
             value = np.take_along_axis(values, column, axis=0)[0]
             count = np.take_along_axis(claim, column, axis=0)[0]
-            affordable = np.where(value > 0, spare // np.maximum(value, 1), left)
-            gives = np.minimum(np.minimum(left, affordable), count)
-            left, spare = left - gives, spare - gives * value
+            affordable = np.where(value > 0, spare // np.maximum(value, 1), remaining)
+            gives = np.minimum(np.minimum(remaining, affordable), count)
+            remaining, spare = remaining - gives, spare - gives * value
             np.put_along_axis(claim, column, (count - gives).astype(np.int8)[None], axis=0)
         return claim.T
 
@@ -247,12 +247,12 @@ class FrequencyModel(_Trader):
         counts = turns.counts.T.astype(np.int64)
         per_item = np.where(counts > 0, _SHARES // np.maximum(counts, 1), 0)
         claims = partner_claims(turns)
-        claimed = (claims.oA * claims.made[:, None]).sum(axis=0, dtype=np.int64)
+        claimed = (claims.oA * claims.has_claim[:, None]).sum(axis=0, dtype=np.int64)
         weights = per_item * (_SHARES + self.learning * claimed * per_item)
-        taken = sum(splits.items[item] * weights[item] for item in range(3))
-        claim, _ = favourite(splits, np.where(as_good, -np.asarray(taken), NEVER))
+        loss = sum(splits.items[item] * weights[item] for item in range(3))
+        claim, _ = favourite(splits, np.where(as_good, -np.asarray(loss), NEVER))
         return answer(turns, offer_worth(turns) >= claim_worth(turns, claim), claim)
 
     def summary(self, turns: Turns) -> NDArray[np.int64]:
-        """Its memory: how many of each item the partner has claimed in all, ``[B, 3]``."""
+        """Memory: the total of each item in the partner's claims, ``[B, 3]``."""
         return claimed_in_all(turns)[:, 1:]
