@@ -78,11 +78,11 @@ class BayesReply:
         order = np.argsort([not program.traits.deterministic for program in programs], kind="stable")
         self.programs = [programs[i] for i in order]
         self.chances: Doubles = np.array(chances)[order] / sum(chances)
-        self.temper, self._of = temper, of
+        self.temper, self._occupants = temper, of
         self._tables: dict[tuple[Rules, str, bool, bytes], tuple[list[Tables], dict[bytes, tuple[int, int]]]] = {}
 
     def __repr__(self) -> str:
-        return f"BayesReply(of={self._of!r}, temper={self.temper!r})"
+        return f"BayesReply(of={self._occupants!r}, temper={self.temper!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tables": {}}  # computed again on demand

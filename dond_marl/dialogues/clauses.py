@@ -116,7 +116,7 @@ class _Reader:
         elif word in ("FOR", "for"):
             self._trade(word, after)
         elif word == "each":
-            self._each()
+            self._read_each()
         elif word == "STOP":
             self.close_sentence(after[0] if after else "STOP")
         elif word in _CLAUSE:
@@ -216,7 +216,7 @@ class _Reader:
             return
         self._owner, self._giving, self._group = 1 - self._holder(), False, len(self._mentions)
 
-    def _each(self) -> None:
+    def _read_each(self) -> None:
         """Read "each", as in "Two hats *each*": the other side gets as many."""
         if self._mentions and self._owner != BOTH_SIDES and self._mentions[-1].owner in (ME, YOU):
             last = self._mentions[-1]

@@ -190,7 +190,7 @@ def digest_of_grammar() -> str:
 
 
 _ANY = 1e9
-_SOME = (1e-9, _ANY)
+_POSITIVE = (1e-9, _ANY)
 _AMONG = "of offers that are about as good to it, makes "
 # What a program does: each phrase with the ranges low <= dial < high in which it holds.
 # The script of the demo reads them too. "range" is the difference of start and end.
@@ -200,14 +200,14 @@ PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
     ("concedes early, down to {end}", {"range": (0.1, 1), "exponent": (0, 0.7)}),
     ("concedes steadily, down to {end}", {"range": (0.1, 1), "exponent": (0.7, 2)}),
     ("concedes late, down to {end}", {"range": (0.1, 1), "exponent": (2, _ANY)}),
-    ("concedes nothing in the first {plateau} of its time", {"plateau": _SOME}),
-    ("concedes in {steps} steps", {"steps": _SOME}),
+    ("concedes nothing in the first {plateau} of its time", {"plateau": _POSITIVE}),
+    ("concedes in {steps} steps", {"steps": _POSITIVE}),
     ("keeps each demand for {hold} of its turns", {"hold": (2, _ANY)}),
     ("gives in a little at its last turn", {"fold": (0.6, 1)}),
     ("folds at its last turn", {"fold": (0, 0.6)}),
-    ("repays {reciprocity} of what it is given", {"reciprocity": _SOME}),
-    ("concedes less to a partner that does not move", {"firmness": _SOME}),
-    ("concedes when its partner insists", {"yielding": _SOME}),
+    ("repays {reciprocity} of what it is given", {"reciprocity": _POSITIVE}),
+    ("concedes less to a partner that does not move", {"firmness": _POSITIVE}),
+    ("concedes when its partner insists", {"yielding": _POSITIVE}),
     ("hardens when its partner insists", {"yielding": (-1, 0)}),
     (_AMONG + "the one worth least to it", {"choice": (_WORST, _WORST + 1)}),
     (_AMONG + "the one with the fewest items", {"choice": (_FEWEST, _FEWEST + 1)}),
@@ -223,18 +223,18 @@ PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
         "accepts what it aims for at that time or, late, the best offer so far",
         {"acceptance": (_COMBINED, _COMBINED + 1)},
     ),
-    ("accepts less when its partner insists", {"pressed": _SOME}),
+    ("accepts less when its partner insists", {"pressed": _POSITIVE}),
     ("accepts less in its last answer", {"reserve": (0, 1)}),
-    ("refuses where its partner would get much more", {"envy": _SOME}),
+    ("refuses where its partner would get much more", {"envy": _POSITIVE}),
     ("knows its values only roughly", {"perception": (_ROUNDED, _ROUNDED + 1)}),
     ("counts items instead of their values", {"perception": (_COUNTED, _COUNTED + 1)}),
     ("overrates one type of item", {"perception": (_BIASED, _BIASED + 1)}),
-    ("walks away from offers below {contempt}", {"patience": _SOME}),
-    ("ends the game instead of a last offer", {"closing": _SOME}),
+    ("walks away from offers below {contempt}", {"patience": _POSITIVE}),
+    ("ends the game instead of a last offer", {"closing": _POSITIVE}),
     ("insists on what it repeats", {"emphasis": (1, NEVER_INSISTS)}),
     ("always insists", {"emphasis": (0, 1)}),
-    ("makes a random offer in {slip} of its turns", {"slip": _SOME}),
-    ("wavers in what it asks for", {"jitter": _SOME}),
+    ("makes a random offer in {slip} of its turns", {"slip": _POSITIVE}),
+    ("wavers in what it asks for", {"jitter": _POSITIVE}),
 )
 
 

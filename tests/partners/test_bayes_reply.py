@@ -32,22 +32,22 @@ def points(response, partner, seat, rules, **options):
 def test_a_known_program_with_revealed_values_gets_the_exact_best_response(spec):
     partner = seat_occupant(spec)
     for seat in (0, 1):
-        exact, found = (
-            points(each, partner, seat, Rules(), reveal_partner_utilities=True)
-            for each in (BestResponse(spec), BayesReply([spec]))
+        exact, approximate = (
+            points(response, partner, seat, Rules(), reveal_partner_utilities=True)
+            for response in (BestResponse(spec), BayesReply([spec]))
         )
-        assert found == pytest.approx(exact, abs=1e-9)
+        assert approximate == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("specs", [["stubborn"], ["quantal_response"], ["heuristic", "pushover", "frequency_model"]])
 def test_the_last_offer_is_exact(specs):
     """Two turns: one offer and the answer. Nothing can be revealed in between."""
     for seat in (0, 1):
-        exact, found = (
+        exact, approximate = (
             np.mean([points(response, seat_occupant(spec), seat, Rules(2)) for spec in specs])
             for response in (BestResponse(Mixture(specs)), BayesReply(specs))
         )
-        assert found == pytest.approx(exact, abs=1e-9)
+        assert approximate == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("spec", ["heuristic", "linear", "quantal_response"])
@@ -62,8 +62,9 @@ def test_a_long_game_against_a_known_program_is_nearly_exact(spec):
 def after_one_claim(claim):
     """The turns of seat_1 with revealed values, after the other has proposed to keep ``claim``."""
     offers = np.array(claim, dtype=np.int8)[None, :, None]
-    counts, mine, theirs = (np.array([each], dtype=np.int8) for each in (POOL, (2, 3, 2), (4, 3, 0)))
-    return turns_after(Rules(), "lewis", counts, mine, np.zeros((1, 1), np.int8), offers, counts - offers[0].T, theirs)
+    counts, values, partner_values = (np.array([vector], dtype=np.int8) for vector in (POOL, (2, 3, 2), (4, 3, 0)))
+    acts, offer = np.zeros((1, 1), np.int8), counts - offers[0].T
+    return turns_after(Rules(), "lewis", counts, values, acts, offers, offer, partner_values)
 
 
 def test_the_posterior_of_two_programs_by_hand():
@@ -140,6 +141,6 @@ def test_the_bank_holds_programs_of_the_families_of_train_and_no_member_of_anoth
     rosters, members = load_rosters(), bank()
     assert len(members) >= 200 and list(members) == sorted(set(members))
     assert yaml.safe_load(BANK.read_text(encoding="utf-8"))["sha256"] == members_hash(members)
-    assert not set(members) & {each for name in rosters.members if name != TRAIN for each in rosters.members[name]}
+    assert not set(members) & {other for name in rosters.members if name != TRAIN for other in rosters.members[name]}
     assert {rosters.roles[parse_spec(member)[0]] for member in members} == {"shared", "train"}
     assert all(has_tables(seat_occupant(member)) for member in members)

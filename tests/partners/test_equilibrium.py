@@ -42,15 +42,15 @@ def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
 
 
 def test_two_of_them_earn_what_the_note_of_the_table_says():
-    both = (seat_occupant("equilibrium"),) * 2
-    first, second = policy_value(both, lewis_space(), Rules(3)).mean(axis=0)
+    pair = (seat_occupant("equilibrium"),) * 2
+    first, second = policy_value(pair, lewis_space(), Rules(3)).mean(axis=0)
     assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
 
 
 def test_equilibrium_samples_match_probs():
     partner, draws = seat_occupant("equilibrium"), (np.arange(400) + 0.5) / 400
-    some = lewis_space().rows(np.zeros(400, dtype=np.int64))
-    seen = {}
+    scenarios = lewis_space().rows(np.zeros(400, dtype=np.int64))
+    by_turn = {}
 
     class Listener:
         traits = partner.traits
@@ -62,20 +62,20 @@ def test_equilibrium_samples_match_probs():
             chances = partner.probs(turns, 4)
             assert chances.sum(axis=1) == pytest.approx(1)
             assert decisions.confidence == pytest.approx(chances[np.arange(400), numbers], abs=1e-6)
-            seen[turns.turns_taken] = np.bincount(numbers, minlength=chances.shape[1]) / 400, chances[0]
+            by_turn[turns.turns_taken] = np.bincount(numbers, minlength=chances.shape[1]) / 400, chances[0]
             return decisions._replace(
                 act_type=np.zeros_like(decisions.act_type), oA=turns.counts * (turns.turns_taken == 0)
             )
 
-    rollout((Listener(), Listener()), some, Rules(2), seed=0)
-    assert list(seen) == [0, 1]
-    for often, chances in seen.values():
+    rollout((Listener(), Listener()), scenarios, Rules(2), seed=0)
+    assert list(by_turn) == [0, 1]
+    for often, chances in by_turn.values():
         assert often == pytest.approx(chances, abs=0.003)
 
 
 def test_an_insisted_offer_is_answered_as_a_proposed_one_and_the_last_turn_takes_what_is_worth_something():
-    for left in ((1, 0, 0), (0, 0, 3)):  # the book, worth 4, or three balls, worth nothing
-        kept = tuple(c - items for c, items in zip(POOL, left, strict=True))
+    for offer in ((1, 0, 0), (0, 0, 3)):  # the book, worth 4, or three balls, worth nothing
+        kept = tuple(c - items for c, items in zip(POOL, offer, strict=True))
         proposed, insisted = (
             seat_occupant("equilibrium").probs(turns_after((act, kept), rules=Rules(2)), 4) for act in (P, INS)
         )
@@ -84,7 +84,7 @@ def test_an_insisted_offer_is_answered_as_a_proposed_one_and_the_last_turn_takes
 
 
 def test_what_is_demanded_on_the_second_to_last_turn_is_nearly_all():
-    """In a game of two turns seat_0 makes an offer that seat_1 takes or leaves."""
+    """A game of two turns: seat_0 makes an offer that seat_1 takes or leaves."""
     act, kept = says("equilibrium", rules=Rules(2), draw=0.5)
     assert act == P
     assert np.dot(kept, MINE) >= 7
@@ -97,8 +97,8 @@ def test_equilibrium_under_rejects(turns):
     tree, view = Tree(pool, turns), pool.values.tolist().index(list(MINE))
     policy = next(
         policy
-        for known, policy in zip(lewis_pools(), Equilibrium.load(turns).policies, strict=True)
-        if (known.counts == pool.counts).all()
+        for candidate, policy in zip(lewis_pools(), Equilibrium.load(turns).policies, strict=True)
+        if (candidate.counts == pool.counts).all()
     )
     partner, rules, acts = seat_occupant("equilibrium"), Rules(turns, "rejects"), [(D, (0, 0, 0)), (P, POOL)]
     acts += [(P, (0, 0, 0)), (INS, (0, 2, 3)), (P, (1, 0, 0))]
@@ -117,21 +117,21 @@ def test_equilibrium_under_rejects(turns):
 def test_where_disagree_only_refuses_two_of_them_earn_the_same():
     space, pair = lewis_space(), (seat_occupant("equilibrium"),) * 2
     games = [rollout(pair, space, Rules(4, rule), seed=3) for rule in ("ends", "rejects")]
-    ends, rejects = (points_of_ten(each.scores, space.pool_values).mean(axis=0) for each in games)
+    ends, rejects = (points_of_ten(played.scores, space.pool_values).mean(axis=0) for played in games)
     assert rejects == pytest.approx(ends, abs=0.01)  # the same noise: nearly every game is the same
 
 
 @pytest.mark.parametrize(
-    ("rules", "mine", "words"),
+    ("rules", "values", "words"),
     [
         (Rules(11, "rejects"), MINE, "turns=11"),
         (Rules(11), MINE, "turns=11"),
         (Rules(4), (5, 5, 5), "the views of 'lewis' alone"),
     ],
 )
-def test_games_that_have_no_table_are_refused(rules, mine, words):
+def test_games_that_have_no_table_are_refused(rules, values, words):
     with pytest.raises(InputError, match=words):
-        says("equilibrium", rules=rules, mine=mine)
+        says("equilibrium", rules=rules, values=values)
 
 
 def test_temperatures_that_have_no_table_are_refused():

@@ -33,14 +33,14 @@ VOCABULARY = (
 ANSWERS = [Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
 
 
-def kept(text: str, said: TalkState = NO_TALK, counts: Triple = POOL) -> Triple | None:
-    """What the speaker of an offer keeps; ``None`` if it is not read as one."""
-    action = read_utterance(text, counts, said).action
+def claim_of(text: str, context: TalkState = NO_TALK, counts: Triple = POOL) -> Triple | None:
+    """The items that the speaker of an offer keeps; ``None`` if it is not read as one."""
+    action = read_utterance(text, counts, context).action
     return action.oA if action is not None and action.act_type.is_offer else None
 
 
-def act(text: str, said: TalkState = NO_TALK) -> Act | None:
-    action = read_utterance(text, POOL, said).action
+def act(text: str, context: TalkState = NO_TALK) -> Act | None:
+    action = read_utterance(text, POOL, context).action
     return None if action is None else action.act_type
 
 
@@ -80,7 +80,7 @@ def offers(counts: Triple) -> list[Action]:
         ("i would trade you the book and balls for the hats", (0, 2, 0)),
         ("you may have it all", (0, 0, 0)),
         ("i want everything", (1, 2, 3)),
-        # what is told or asked claims nothing
+        # statements and questions claim nothing
         ("the hats are worthless to me , so i want the balls", (0, 0, 3)),
         ("do you want the hats ? i would take the book", (1, 0, 0)),
         # slips of the keyboard
@@ -90,7 +90,7 @@ def offers(counts: Triple) -> list[Action]:
     ],
 )
 def test_an_offer_is_read_as_what_its_speaker_keeps(text, oA):
-    assert kept(text) == oA
+    assert claim_of(text) == oA
 
 
 @pytest.mark.parametrize(
@@ -121,31 +121,31 @@ def test_a_bare_yes_or_no_answers_an_act_and_not_any_question():
 
 
 def test_repeated_offer_is_insist():
-    said = TalkState(speaker_claim=(1, 0, 0), partner_claim=(1, 2, 0), answers=Act.PROPOSE)
-    assert act("i need the book", said) is Act.INSIST
-    assert act("i need a hat", said) is Act.PROPOSE
-    assert act("i insist on a hat", said) is Act.INSIST
+    context = TalkState(speaker_claim=(1, 0, 0), partner_claim=(1, 2, 0), answers=Act.PROPOSE)
+    assert act("i need the book", context) is Act.INSIST
+    assert act("i need a hat", context) is Act.PROPOSE
+    assert act("i insist on a hat", context) is Act.INSIST
 
 
 def test_yes_with_the_offered_split_is_agree_with_another_an_offer():
-    said = TalkState(
+    context = TalkState(
         speaker_claim=(1, 2, 0), partner_claim=(0, 1, 3), answers=Act.PROPOSE
     )  # they leave us the book and a hat
-    assert act("ok , i take the book and one hat", said) is Act.AGREE
-    assert act("deal , you get the balls", said) is Act.AGREE
-    assert act("ok , but i take both hats and the book", said) is Act.INSIST
-    assert act("i take the book and one hat", said) is Act.PROPOSE  # no yes in it
+    assert act("ok , i take the book and one hat", context) is Act.AGREE
+    assert act("deal , you get the balls", context) is Act.AGREE
+    assert act("ok , but i take both hats and the book", context) is Act.INSIST
+    assert act("i take the book and one hat", context) is Act.PROPOSE  # no yes in it
 
 
 def test_the_rest_is_of_what_the_other_side_last_claimed():
-    assert kept("then i take the rest", TalkState(partner_claim=(0, 2, 1))) == (1, 0, 2)
-    assert kept("you get the rest", TalkState(speaker_claim=(0, 1, 1))) == (0, 1, 1)
+    assert claim_of("then i take the rest", TalkState(partner_claim=(0, 2, 1))) == (1, 0, 2)
+    assert claim_of("you get the rest", TalkState(speaker_claim=(0, 1, 1))) == (0, 1, 1)
     assert read_utterance("i take the rest", POOL).unclear
 
 
 def test_list_without_a_person_within_the_partners_claim_is_theirs():
-    assert kept("one hat", TalkState(partner_claim=(0, 2, 0))) == (1, 1, 3)
-    assert kept("one hat", TalkState(partner_claim=(0, 0, 3))) == (0, 1, 0)
+    assert claim_of("one hat", TalkState(partner_claim=(0, 2, 0))) == (1, 1, 3)
+    assert claim_of("one hat", TalkState(partner_claim=(0, 0, 3))) == (0, 1, 0)
     assert read_utterance("how about the book and a hat ?", POOL).unclear
 
 
@@ -170,8 +170,8 @@ def test_ambiguous_offers_are_unread(text):
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(VOCABULARY), max_size=14).map(" ".join))
 def test_any_text_is_a_legal_act_or_unread(text):
-    for said in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
-        reading = read_utterance(text, POOL, said)
+    for context in (NO_TALK, TalkState((1, 0, 0), (0, 2, 1), Act.PROPOSE)):
+        reading = read_utterance(text, POOL, context)
         if reading.action is None:
             assert reading.reason
         else:
@@ -197,15 +197,15 @@ def wordings(action: Action, counts: Triple) -> set[str]:
     "counts",
     [
         *(
-            pytest.param(each, marks=[pytest.mark.slow] * (sum(each) % 4 > 0))
-            for each in product(range(1, 5), repeat=3)
+            pytest.param(pool, marks=[pytest.mark.slow] * (sum(pool) % 4 > 0))
+            for pool in product(range(1, 5), repeat=3)
         ),
         *((0, 0, 1), (3, 0, 2)),
     ],
     ids=str,
 )
 def test_every_act_over_every_small_pool_is_read_back_from_every_wording(counts):
-    """From a transcript's lines too."""
+    """Lines of transcripts are read back too."""
     for action in [*offers(counts), *ANSWERS]:
         for line in wordings(action, counts):
             assert read_utterance(line, counts).action == action, line
@@ -274,7 +274,7 @@ def last_proposal(talk, readings, counts):
 
 @pytest.mark.parametrize("split", ["val", pytest.param("train", marks=pytest.mark.slow)])
 def test_the_last_proposal_is_what_people_selected(split, data_dir):
-    """Of deals, with a certain last proposal in nine of ten. The rules never look at what was selected."""
+    """Nine of ten deals have a certain last proposal. The rules never look at the selected items."""
     deals = [(row, chosen) for row in load_dialogues(split, data_dir) if (chosen := selection(row)) is not None]
     tables = [last_proposal(talk := utterances(row), annotate(talk, row.counts), row.counts) for row, _ in deals]
     certain = [table == chosen for table, (_, chosen) in zip(tables, deals, strict=True) if table is not None]

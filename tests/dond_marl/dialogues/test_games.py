@@ -18,8 +18,8 @@ CLICK = "<selection>"
 
 def talk(*lines: str, selected=None, tag: str = "") -> Negotiation:
     """A negotiation in words of ours, seat_0 opening."""
-    said = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
-    return Negotiation(TABLE, said, selected, tag or ("" if selected else "<no_agreement>"), 1)
+    utterances = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
+    return Negotiation(TABLE, utterances, selected, tag or ("" if selected else "<no_agreement>"), 1)
 
 
 def test_an_offer_and_a_yes_are_an_exact_game():
@@ -34,8 +34,8 @@ def test_an_offer_and_a_yes_are_an_exact_game():
 
 def test_a_no_only_refuses_and_a_repeated_offer_insists():
     no = "no , that does not work for me"
-    mine = "i want the book and both balls , you get the hats"
-    record = game_of(talk(mine, no, mine, "deal", CLICK, selected=(1, 0, 2)))
+    offer = "i want the book and both balls , you get the hats"
+    record = game_of(talk(offer, no, offer, "deal", CLICK, selected=(1, 0, 2)))
     assert isinstance(record, GameRecord)
     assert [action.act_type for action in record.actions] == [Act.PROPOSE, Act.DISAGREE, Act.INSIST, Act.AGREE]
 
@@ -44,7 +44,7 @@ OFFER = "i want the book and both balls , you get the hats"
 
 
 @pytest.mark.parametrize(
-    ("selected", "tag", "said"),
+    ("selected", "tag", "expected"),
     [
         ((1, 0, 2), "", Act.AGREE),  # the one who clicks took what the offer leaves
         ((1, 1, 2), "", Act.END),  # took something else
@@ -53,14 +53,14 @@ OFFER = "i want the book and both balls , you get the hats"
         (None, "<disconnect>", None),
     ],
 )
-def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, said):
+def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, expected):
     closing = acts(talk(OFFER, CLICK, selected=selected, tag=tag))[-1]
-    assert (closing.action.act_type if closing.action else None) == said
+    assert (closing.action.act_type if closing.action else None) == expected
     assert closing.action or closing.reason
 
 
 @pytest.mark.parametrize(
-    ("negotiation", "why"),
+    ("negotiation", "reason"),
     [
         (talk("hello there", OFFER, CLICK, selected=(0, 2, 0)), "utterance 1 was not read: no act"),
         (talk(OFFER, "deal", "i want everything", CLICK, selected=(1, 0, 2)), "utterance 3 goes on after the deal"),
@@ -70,9 +70,9 @@ def test_closing_click_is_agree_or_end_by_the_selection(selected, tag, said):
         (talk(OFFER, CLICK, tag="<disconnect>"), "utterance 2 was not read: a side was disconnected"),
     ],
 )
-def test_inexact_dialogues_have_a_reason(negotiation, why):
+def test_inexact_dialogues_have_a_reason(negotiation, reason):
     game = game_of(negotiation)
-    assert isinstance(game, InexactGame) and why in game.inexact
+    assert isinstance(game, InexactGame) and reason in game.inexact
     assert len(game.actions) == len(negotiation.talk)
     assert game.selected == (None if negotiation.selected is None else (negotiation.selected, rest_of(negotiation)))
 
@@ -86,12 +86,12 @@ def rest_of(negotiation):
     [("val", 562, 237), ("test", 545, 236), pytest.param("train", 5211, 2238, marks=pytest.mark.slow)],
 )
 def test_published_dialogues_are_games_and_exact_ones_replay(data_dir, split, both_sides, exact):
-    found, rows = list(games(split, data_dir)), load_dialogues(split, data_dir)
-    assert len(found) == both_sides
-    count: Counter[type] = Counter(map(type, found))
+    records, rows = list(games(split, data_dir)), load_dialogues(split, data_dir)
+    assert len(records) == both_sides
+    count: Counter[type] = Counter(map(type, records))
     assert (count[GameRecord], count[InexactGame]) == (exact, both_sides - exact)
     words = {word for row in rows for word in row.words if len(word) > 9 and word.isalpha()}
-    for game in found:
+    for game in records:
         line = to_line(game)
         assert game_from_line(line) == game
         if isinstance(game, GameRecord):
@@ -102,9 +102,9 @@ def test_published_dialogues_are_games_and_exact_ones_replay(data_dir, split, bo
 def test_both_perspectives_give_one_negotiation(data_dir):
     rows = {split: load_dialogues(split, data_dir) for split in DIALOGUE_SPLITS[1:]}
     for split, lines in rows.items():
-        found = negotiations(split, data_dir)
-        assert len({(one.scenario, one.talk) for one in found}) == len(found) < len(lines)
-        for one in found:
-            row = lines[one.line - 1]
+        unique = negotiations(split, data_dir)
+        assert len({(negotiation.scenario, negotiation.talk) for negotiation in unique}) == len(unique) < len(lines)
+        for negotiation in unique:
+            row = lines[negotiation.line - 1]
             opener = row.words[0]
-            assert one.scenario.utilities[0] == (row.my_values if opener == "YOU:" else row.partner_values)
+            assert negotiation.scenario.utilities[0] == (row.my_values if opener == "YOU:" else row.partner_values)

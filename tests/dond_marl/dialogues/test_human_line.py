@@ -29,15 +29,15 @@ ROOT = Path(__file__).resolve().parents[3]
 NO_DEAL = ("<disagree>",) * 6
 
 
-def row(mine: tuple[int, ...] | None, opens: bool = True, turns: int = 3) -> Dialogue:
+def row(own_items: tuple[int, ...] | None, opens: bool = True, turns: int = 3) -> Dialogue:
     """A negotiation over 1 book, 2 hats, 1 ball, worth 4, 2, 2 to us and 0, 3, 4 to them; we got ``mine``."""
     counts = (1, 2, 1)
     speakers = ("YOU:", "THEM:") if opens else ("THEM:", "YOU:")
     words = [word for turn in range(turns) for word in (speakers[turn % 2], "hello", "<eos>")]
     output = NO_DEAL
-    if mine is not None:
-        theirs = tuple(n - m for n, m in zip(counts, mine, strict=True))
-        output = tuple(f"item{kind}={n}" for share in (mine, theirs) for kind, n in enumerate(share))
+    if own_items is not None:
+        partner_items = tuple(n - m for n, m in zip(counts, own_items, strict=True))
+        output = tuple(f"item{kind}={n}" for share in (own_items, partner_items) for kind, n in enumerate(share))
     return Dialogue(counts, (4, 2, 2), (0, 3, 4), tuple(words), output)
 
 
@@ -47,8 +47,8 @@ def row(mine: tuple[int, ...] | None, opens: bool = True, turns: int = 3) -> Dia
 def test_the_figures_of_four_negotiations_by_hand():
     """We get the book and both hats (8 to 4), then book and ball (6 to 6), nothing, and all but one hat (8 to 3)."""
     rows = [row((1, 2, 0)), row((1, 0, 1), opens=False, turns=5), row(None), row((1, 1, 1), opens=False)]
-    found = {name: figure.mean for name, figure in _figures(rows).items()}
-    assert found == pytest.approx(
+    means = {name: figure.mean for name, figure in _figures(rows).items()}
+    assert means == pytest.approx(
         {
             "deals": 3 / 4,
             "score": 22 / 4,
@@ -111,16 +111,16 @@ def test_stored_human_line_holds_numbers_and_source(tmp_path):
 
 
 def test_the_stored_figures_are_those_of_the_files(data_dir):
-    found, stored = to_json(human_line(data_dir)), to_json(stored_human_line())
-    if found["files"] == stored["files"]:
-        assert found == stored
+    computed, stored = to_json(human_line(data_dir)), to_json(stored_human_line())
+    if computed["files"] == stored["files"]:
+        assert computed == stored
     for name, figure in stored["figures"].items():  # the published train.txt holds the same rows in another order
-        assert found["figures"][name] == pytest.approx(figure, abs=2e-4)
+        assert computed["figures"][name] == pytest.approx(figure, abs=2e-4)
 
 
 def test_human_line_by_hand(data_dir):
     """Figures recomputed before from the same 12,234 rows in the published ``data.txt``, to the digits given there."""
-    known = {
+    published = {
         "deals": (0.779, 3),
         "score": (5.82, 2),
         "score_of_deals": (7.47, 2),
@@ -136,20 +136,20 @@ def test_human_line_by_hand(data_dir):
     }
     line = human_line(data_dir)
     assert line.perspectives == 12_234
-    assert {name: round(line.figures[name].mean, digits) for name, (_, digits) in known.items()} == {
-        name: value for name, (value, _) in known.items()
+    assert {name: round(line.figures[name].mean, digits) for name, (_, digits) in published.items()} == {
+        name: value for name, (value, _) in published.items()
     }
 
 
 def test_who_opens_is_compared_with_who_answers_in_the_same_rows(data_dir):
     """Over rows of their own perspective openers look 0.1 worse: more of their rows are there without a deal."""
-    rows = [each for split in DIALOGUE_SPLITS for each in load_dialogues(split, data_dir)]
-    opens = np.array([each.words[0] == "YOU:" for each in rows])
-    shares = [selection(each) for each in rows]
-    own = np.array(
-        [0 if s is None else np.dot(each.my_values, s) for each, s in zip(rows, shares, strict=True)], dtype=float
+    rows = [row for split in DIALOGUE_SPLITS for row in load_dialogues(split, data_dir)]
+    opens = np.array([row.words[0] == "YOU:" for row in rows])
+    shares = [selection(row) for row in rows]
+    points = np.array(
+        [0 if s is None else np.dot(row.my_values, s) for row, s in zip(rows, shares, strict=True)], dtype=float
     )
-    assert (round(own[opens].mean(), 2), round(own[~opens].mean(), 2)) == (5.93, 5.71)
+    assert (round(points[opens].mean(), 2), round(points[~opens].mean(), 2)) == (5.93, 5.71)
     assert opens.sum() == 6_173 and (~opens).sum() == 6_061
     figures = stored_human_line().figures
     assert figures["first"].mean - figures["second"].mean == pytest.approx(figures["first_minus_second"].mean, abs=1e-3)
@@ -163,16 +163,16 @@ def humans(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_command_shows_the_stored_figures(tmp_path):
-    done = humans("--json", "line.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "deals" in done.stdout and "77.91 %" in done.stdout
+    result = humans("--json", "line.json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "deals" in result.stdout and "77.91 %" in result.stdout
     assert json.loads((tmp_path / "line.json").read_text())["human_line"] == to_json(stored_human_line())
 
 
 def test_command_without_data_has_no_traceback(tmp_path):
-    done = humans("--data-dir", tmp_path / "nowhere", cwd=tmp_path)
-    assert done.returncode == 1 and "dond data fetch" in done.stderr and "Traceback" not in done.stderr
-    done = humans("--json", tmp_path / "no" / "folder.json", cwd=tmp_path)
-    assert done.returncode == 1 and "folder.json" in done.stderr and "Traceback" not in done.stderr
-    done = humans("--store", cwd=tmp_path)
-    assert done.returncode == 2 and "--data-dir" in done.stderr
+    result = humans("--data-dir", tmp_path / "nowhere", cwd=tmp_path)
+    assert result.returncode == 1 and "dond data fetch" in result.stderr and "Traceback" not in result.stderr
+    result = humans("--json", tmp_path / "no" / "folder.json", cwd=tmp_path)
+    assert result.returncode == 1 and "folder.json" in result.stderr and "Traceback" not in result.stderr
+    result = humans("--store", cwd=tmp_path)
+    assert result.returncode == 2 and "--data-dir" in result.stderr

@@ -1,4 +1,4 @@
-"""Positions hold what a seat saw and said, no more; what is asked there is what would be asked in a game."""
+"""Positions hold a seat's observations and acts, no more, and give partners the same turns as a game would."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NO, DEAL = "no , that does not work for me", "deal"
 
 
 def talk(*lines: str, selected=None, tag: str = "") -> Negotiation:
-    said = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
-    return Negotiation(TABLE, said, selected, tag or ("" if selected else "<no_agreement>"), 1)
+    utterances = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
+    return Negotiation(TABLE, utterances, selected, tag or ("" if selected else "<no_agreement>"), 1)
 
 
-def told(positions):
+def observations(positions):
     """Act, last act, offer for me and turns remaining of every position."""
     return [
-        (Act(act).name, Act(last).name, tuple(offer), left)
-        for act, last, offer, left in zip(
+        (Act(act).name, Act(last).name, tuple(offer), turns_remaining)
+        for act, last, offer, turns_remaining in zip(
             positions.act.tolist(),
             positions.last_partner_act.tolist(),
             positions.last_partner_offer_for_me.tolist(),
@@ -44,52 +44,51 @@ def told(positions):
 
 
 def test_position_holds_observation_and_act():
-    found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
+    positions = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
     # The last yes is the deal: the click after it belongs to no position.
-    assert told(found) == [
+    assert observations(positions) == [
         ("PROPOSE", "END", (0, 0, 0), 10),
         ("DISAGREE", "PROPOSE", (0, 2, 0), 9),
         ("PROPOSE", "DISAGREE", (0, 0, 0), 8),
         ("AGREE", "PROPOSE", (1, 0, 1), 7),
     ]
-    assert found.oA.tolist() == [[1, 0, 2], [0, 0, 0], [0, 2, 1], [0, 0, 0]]
-    assert found.my_utilities.tolist() == [[4, 1, 2], [0, 4, 1]] * 2
-    assert found.share.tolist() == [0.4, 0.1, 0.4, 0.1]  # two hats and a ball; the book and a ball
-    assert found.replies.tolist() == [False, True, True, True]
+    assert positions.oA.tolist() == [[1, 0, 2], [0, 0, 0], [0, 2, 1], [0, 0, 0]]
+    assert positions.my_utilities.tolist() == [[4, 1, 2], [0, 4, 1]] * 2
+    assert positions.share.tolist() == [0.4, 0.1, 0.4, 0.1]  # two hats and a ball; the book and a ball
+    assert positions.replies.tolist() == [False, True, True, True]
 
 
 def test_no_refusals_where_disagree_ends_the_game():
-    found = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
-    assert [name for name, *_ in told(found)] == ["PROPOSE", "AGREE"]
+    positions = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
+    assert [name for name, *_ in observations(positions)] == ["PROPOSE", "AGREE"]
 
 
 def test_unread_utterances_leave_no_position():
-    # seat_1 greets: seat_0 has seen no act of it. Its own next offer is a position of nobody's doubt.
-    assert [
-        row[3] for row in told(positions_of([talk(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS))
-    ] == [
+    # seat_1 greets: seat_0 has seen no act of it. Its own next offer is a certain position.
+    greeted = positions_of([talk(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
+    assert [row[3] for row in observations(greeted)] == [
         10,
         7,
     ]
     # seat_1 says something that may be an offer, then refuses: which claim of it stands is not known.
     unclear = positions_of([talk(MINE, UNCLEAR, MINE, NO, MINE, CLICK)], REJECTS)
-    assert [row[3] for row in told(unclear)] == [10, 7, 5]
-    assert told(unclear)[-1][:2] == ("END", "INSIST")
+    assert [row[3] for row in observations(unclear)] == [10, 7, 5]
+    assert observations(unclear)[-1][:2] == ("END", "INSIST")
 
 
 def test_turn_limit_and_cut_dialogues():
     long = talk(*[MINE, YOURS] * 3, CLICK)
-    assert [row[3] for row in told(positions_of([long], Rules(4, "rejects")))] == [4, 3, 2, 1]
+    assert [row[3] for row in observations(positions_of([long], Rules(4, "rejects")))] == [4, 3, 2, 1]
     cut = positions_of([talk(MINE, YOURS, CLICK, tag="<disconnect>")], REJECTS)
     assert cut.size == 2 and all(math.isnan(share) for share in cut.share.tolist())
     assert positions_of([talk(MINE, YOURS, CLICK)], REJECTS).share.tolist() == [0.0] * 3
 
 
 def test_any_order_of_the_items_is_as_good():
-    found = positions_of([talk(MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
-    every = found.in_every_order()
-    assert every.size == 6 * found.size
-    worths = [(each.my_utilities * each.oA).sum(axis=1)[each.act == Act.PROPOSE] for each in (found, every)]
+    positions = positions_of([talk(MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
+    every = positions.in_every_order()
+    assert every.size == 6 * positions.size
+    worths = [(rows.my_utilities * rows.oA).sum(axis=1)[rows.act == Act.PROPOSE] for rows in (positions, every)]
     assert set(worths[0].tolist()) == set(worths[1].tolist()) == {8}
     assert len({tuple(row) for row in every.counts.tolist()}) == 3
 
@@ -100,20 +99,20 @@ def val(data_dir):
 
 
 def test_training_positions_hold_no_held_out_view(data_dir):
-    kept, whole = (human_positions("val", REJECTS, data_dir, trainable_only=each) for each in (True, False))
-    seen = Scenarios(kept.counts, np.stack([kept.my_utilities] * 2, axis=1))
-    every = Scenarios(whole.counts, np.stack([whole.my_utilities] * 2, axis=1))
-    assert not np.isin(view_numbers(seen), HELD_OUT_VIEWS).any() and np.isin(view_numbers(every), HELD_OUT_VIEWS).any()
-    assert 0 < kept.size < whole.size
+    trainable, complete = (human_positions("val", REJECTS, data_dir, trainable_only=flag) for flag in (True, False))
+    drawn = Scenarios(trainable.counts, np.stack([trainable.my_utilities] * 2, axis=1))
+    every = Scenarios(complete.counts, np.stack([complete.my_utilities] * 2, axis=1))
+    assert not np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any() and np.isin(view_numbers(every), HELD_OUT_VIEWS).any()
+    assert 0 < trainable.size < complete.size
 
 
 def test_positions_of_exact_games_are_their_turns(data_dir):
     layout, rows = BaseLayout(4, 10), {}
     positions = human_positions("val", REJECTS, data_dir)
-    for places, turns in positions.turns():
-        for place, row in zip(places.tolist(), encode(turns, layout), strict=True):
-            rows.setdefault((positions.act[place], row.tobytes()), place)
-    seen = 0
+    for index, turns in positions.turns():
+        for i, row in zip(index.tolist(), encode(turns, layout), strict=True):
+            rows.setdefault((positions.act[i], row.tobytes()), i)
+    compared = 0
     for game in games("val", data_dir):
         if not isinstance(game, GameRecord):
             continue
@@ -122,11 +121,11 @@ def test_positions_of_exact_games_are_their_turns(data_dir):
             if state.turns_remaining == 0 or state.is_over:
                 break
             turn = turn_of(state, prior="")
-            place = rows[(action.act_type, encode(turn, layout)[0].tobytes())]
-            assert positions.counts[place].tolist() == list(game.scenario.counts)
+            i = rows[(action.act_type, encode(turn, layout)[0].tobytes())]
+            assert positions.counts[i].tolist() == list(game.scenario.counts)
             state = apply(state, action)
-            seen += 1
-    assert seen > 600
+            compared += 1
+    assert compared > 600
 
 
 def test_human_acts_are_legal(val):
@@ -139,19 +138,19 @@ def test_human_acts_are_legal(val):
 def test_positions_give_the_same_turns_as_games(val):
     heuristic = seat_occupant("heuristic")
     act, oA = choices(heuristic, val)
-    for place in range(0, val.size, 97):
-        state, left = (
-            State(Scenario(tuple(val.counts[place].tolist()), (tuple(val.my_utilities[place].tolist()),) * 2)),
+    for i in range(0, val.size, 97):
+        state, turns_taken = (
+            State(Scenario(tuple(val.counts[i].tolist()), (tuple(val.my_utilities[i].tolist()),) * 2)),
             0,
         )
-        if val.replies[place] and val.last_partner_act[place] <= Act.INSIST:
-            offered = tuple((val.counts - val.last_partner_offer_for_me)[place].tolist())
-            state, left = apply(state, Action(Act(int(val.last_partner_act[place])), offered)), 1
-        elif val.replies[place]:
+        if val.replies[i] and val.last_partner_act[i] <= Act.INSIST:
+            offered = tuple((val.counts - val.last_partner_offer_for_me)[i].tolist())
+            state, turns_taken = apply(state, Action(Act(int(val.last_partner_act[i])), offered)), 1
+        elif val.replies[i]:
             continue
-        said = heuristic.act(turn_of(state, prior=""))
-        assert int(said.act_type[0]) == act[place], (place, left)
-        assert (said.oA[0] == oA[place]).all() or act[place] > Act.INSIST
+        decisions = heuristic.act(turn_of(state, prior=""))
+        assert int(decisions.act_type[0]) == act[i], (i, turns_taken)
+        assert (decisions.oA[0] == oA[i]).all() or act[i] > Act.INSIST
     for other in ("random", "versatile"):
         with pytest.raises(ValueError, match="deterministic and memoryless"):
             choices(seat_occupant(other), val)

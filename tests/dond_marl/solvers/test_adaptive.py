@@ -32,15 +32,15 @@ class Moody:
         self.mood, self.memory = mood, memory
 
     def summary(self, turns):
-        theirs = turns.history.oA[:, 1 - turns.seat :: 2][:, :-1]
-        return (theirs.sum(axis=(1, 2)) % self.memory)[:, None]
+        claims = turns.history.oA[:, 1 - turns.seat :: 2][:, :-1]
+        return (claims.sum(axis=(1, 2)) % self.memory)[:, None]
 
     def act(self, turns):
-        heard = turns.history.oA[:, 1 - turns.seat :: 2].sum(axis=(1, 2)) % self.memory
+        memory = turns.history.oA[:, 1 - turns.seat :: 2].sum(axis=(1, 2)) % self.memory
         acts, claims = [], []
-        columns = (turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me, heard)
-        seen = np.column_stack([*columns, turns.turns_remaining]).astype(np.int64)
-        for row, mask, counts in zip(seen, turns.act_mask, turns.counts, strict=True):
+        columns = (turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me, memory)
+        rows = np.column_stack([*columns, turns.turns_remaining]).astype(np.int64)
+        for row, mask, counts in zip(rows, turns.act_mask, turns.counts, strict=True):
             rng = np.random.default_rng([self.mood, *row.tolist()])
             weights = mask * np.array([5, 2, 1, 0.3, 0.5])
             acts.append(rng.choice(5, p=weights / weights.sum()))
@@ -63,30 +63,30 @@ def by_brute_force(personas, table, seat, rules, prior=""):
     """Expectimax over what the seat has seen, with the readable rules: points of ten. States carry their chances."""
     answers = {}
 
-    def answer(who, state):
-        key = who, state.scenario, state.history
+    def answer(number, state):
+        key = number, state.scenario, state.history
         if key not in answers:
-            answers[key] = only_action(personas[who][1].act(turn_of(state, prior=prior)))
+            answers[key] = only_action(personas[number][1].act(turn_of(state, prior=prior)))
         return answers[key]
 
     def value(states):
         if states[0][2].is_over:
             return sum(chance * points(state) for chance, _, state in states)
         if len(states[0][2].history) % 2 != seat:
-            return after([(chance, who, apply(state, answer(who, state))) for chance, who, state in states])
+            return after([(chance, number, apply(state, answer(number, state))) for chance, number, state in states])
         options = [action for action in legal_actions(states[0][2]) if action.act_type != Act.DISAGREE]
-        return max(after([(chance, who, apply(state, a)) for chance, who, state in states]) for a in options)
+        return max(after([(chance, number, apply(state, a)) for chance, number, state in states]) for a in options)
 
     def points(state):
         values = state.scenario.utilities[seat]
-        whole = sum(n * v for n, v in zip(state.scenario.counts, values, strict=True))
-        return state.outcome.scores[seat] * 10 / max(whole, 1)
+        pool_value = sum(n * v for n, v in zip(state.scenario.counts, values, strict=True))
+        return state.outcome.scores[seat] * 10 / max(pool_value, 1)
 
     def after(states):
         groups = {}
-        for each in states:
-            state = each[2]
-            groups.setdefault((state.scenario.counts, state.scenario.utilities[seat], state.history), []).append(each)
+        for branch in states:
+            state = branch[2]
+            groups.setdefault((state.scenario.counts, state.scenario.utilities[seat], state.history), []).append(branch)
         return sum(value(group) for group in groups.values())
 
     starts = [(c / len(table), w, State(s, rules)) for s in table for w, (c, _) in enumerate(personas)]
@@ -125,8 +125,8 @@ def test_small_effort_gives_an_upper_bound(table, mood, seat, turns, effort):
     contexts, rules = contexts_in(pack(table), seat), Rules(turns)
     truth, exact = Adaptive(Moody(mood), contexts, seat, rules, "").value()
     bound, sure = Adaptive(Moody(mood), contexts, seat, rules, "", effort=effort).value()
-    told = Adaptive(Moody(mood), contexts.certain(), seat, rules, "").value()[0]
-    assert exact and truth - 1e-9 <= bound <= told + 1e-9
+    revealed = Adaptive(Moody(mood), contexts.certain(), seat, rules, "").value()[0]
+    assert exact and truth - 1e-9 <= bound <= revealed + 1e-9
     assert not sure or bound == pytest.approx(truth)
 
 
@@ -154,8 +154,8 @@ def test_played_response_earns_its_computed_value(spec, seat):
     assert account == pytest.approx(value, abs=1e-9)
     response = BestResponse(partner, contexts)
     total = 0.0
-    for chance, who in personas_of(partner):
-        pair = (response, who) if seat == 0 else (who, response)
+    for chance, persona in personas_of(partner):
+        pair = (response, persona) if seat == 0 else (persona, response)
         total += chance * rollout(pair, table, seed=0).scores[:, seat].mean()
     assert total == pytest.approx(value, abs=1e-9)
 
@@ -205,7 +205,7 @@ def test_intractable_partners_are_refused():
 
 
 def test_unexplained_history_uses_latest_answers():
-    """It claims everything twice; no member would give the first answer, some would give the second."""
+    """The seat claims everything twice; no member would give the first answer, some would give the second."""
     members = [seat_occupant(spec) for spec in ("linear", "tough")]
     space = lewis_space()
     pool_of = np.flatnonzero((space.counts == np.unique(space.counts, axis=0)[1]).all(axis=1))
@@ -215,21 +215,21 @@ def test_unexplained_history_uses_latest_answers():
     claims, n = np.array([len(splits) - 1]), len(splits)
     level, next_level = pool.automaton.levels[10], pool.automaton.levels[8]
     mind = int(np.flatnonzero(pool.chances[0])[0])
-    at = int(np.flatnonzero(next_level.policy == mind)[0])
-    answer = int(next_level.answer[at, claims[0]])
+    i = int(np.flatnonzero(next_level.policy == mind)[0])
+    answer = int(next_level.answer[i, claims[0]])
     assert answer < 2 * n, "it goes on"
     never = next(number for number in range(n) if not (level.answer[:, claims[0]] == number).any())
     numbers = np.array([[claims[0], never, claims[0], answer]])
     acts, offers = (numbers // n).astype(np.int8), splits[numbers % n]
     assert not len(pool.beliefs_after(np.array([0]), acts, offers).member)
-    found = pool.beliefs_after_latest(np.array([0]), acts, offers)
+    latest = pool.beliefs_after_latest(np.array([0]), acts, offers)
     expected = {m for m in np.flatnonzero(pool.chances[0]) if (next_level.policy == m).any()}
-    says = {int(m): int(next_level.answer[np.flatnonzero(next_level.policy == m)[0], claims[0]]) for m in expected}
-    assert set(pool.automaton.levels[6].policy[found.member]) == {m for m, said in says.items() if said == answer}
+    answers = {int(m): int(next_level.answer[np.flatnonzero(next_level.policy == m)[0], claims[0]]) for m in expected}
+    assert set(pool.automaton.levels[6].policy[latest.member]) == {m for m, reply in answers.items() if reply == answer}
     explained = np.array([[claims[0], int(level.answer[mind, claims[0]])]])
     if explained[0, 1] < 2 * n:  # where somebody explains all of it, nothing else counts
-        both = [
+        beliefs = [
             f(np.array([0]), (explained // n).astype(np.int8), splits[explained % n])
             for f in (pool.beliefs_after, pool.beliefs_after_latest)
         ]
-        np.testing.assert_array_equal(both[0].member, both[1].member)
+        np.testing.assert_array_equal(beliefs[0].member, beliefs[1].member)

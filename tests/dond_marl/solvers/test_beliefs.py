@@ -1,4 +1,4 @@
-"""What a seat can know of its partner's values."""
+"""Beliefs of a seat about its partner's values."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def test_the_whole_space_has_438_private_views_with_1_to_26_partner_types():
 def test_the_published_games_have_354_private_views_with_2_to_26_partner_types(data_dir):
     # reference: 354 distinct private contexts in selfplay.txt; 16.6 types on average over its 8,172 lines
     games = open_source("self_play", data_dir=data_dir).table
-    counts, mine = np.repeat(games.counts, 2, axis=0), games.utilities.reshape(-1, 3)
-    types = (beliefs("self_play", counts, mine).weights > 0).sum(axis=1)
-    assert len(np.unique(np.hstack([counts, mine]), axis=0)) == 354
+    counts, values = np.repeat(games.counts, 2, axis=0), games.utilities.reshape(-1, 3)
+    types = (beliefs("self_play", counts, values).weights > 0).sum(axis=1)
+    assert len(np.unique(np.hstack([counts, values]), axis=0)) == 354
     assert (types.min(), types.max()) == (2, 26)
     assert types.mean() == pytest.approx(16.6, abs=0.1)
 
 
 def test_under_the_uniform_prior_any_values_but_none_at_all_are_equally_likely():
-    found = listed(beliefs("uniform", row((1, 2, 3)), row((5, 0, 1))))
-    assert len(found) == 11**3 - 1
-    assert (0, 0, 0) not in found
-    assert set(found.values()) == {1 / 1330}
+    probabilities = listed(beliefs("uniform", row((1, 2, 3)), row((5, 0, 1))))
+    assert len(probabilities) == 11**3 - 1
+    assert (0, 0, 0) not in probabilities
+    assert set(probabilities.values()) == {1 / 1330}
 
 
 def test_a_budget_leaves_the_values_that_make_the_pool_worth_it():
@@ -102,10 +102,10 @@ def test_unknown_views_fall_back_to_possible_values():
 
 def test_rows_in_and_outside_of_the_space_do_not_mix():
     space = lewis_space()
-    counts, mine = space.counts[:3].copy(), space.utilities[:3, 0].copy()
-    alone = [listed(beliefs("lewis", counts[i : i + 1], mine[i : i + 1])) for i in range(3)]
-    mine[1] = (10, 10, 10)
-    mixed = beliefs("lewis", counts, mine)
+    counts, values = space.counts[:3].copy(), space.utilities[:3, 0].copy()
+    alone = [listed(beliefs("lewis", counts[i : i + 1], values[i : i + 1])) for i in range(3)]
+    values[1] = (10, 10, 10)
+    mixed = beliefs("lewis", counts, values)
     assert listed(mixed, 0) == pytest.approx(alone[0])
     assert listed(mixed, 2) == pytest.approx(alone[2])
     assert set(listed(mixed, 1)) == {tuple(v.tolist()) for v in value_vectors(tuple(counts[1].tolist()), 10)}

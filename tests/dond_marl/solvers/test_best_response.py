@@ -29,7 +29,7 @@ class Whimsical:
         self.mood = mood
 
     def act(self, turns):
-        seen = np.column_stack(
+        rows = np.column_stack(
             [
                 turns.counts,
                 turns.my_utilities,
@@ -39,7 +39,7 @@ class Whimsical:
             ]
         ).astype(np.int64)
         acts, claims = [], []
-        for row, mask, counts in zip(seen, turns.act_mask, turns.counts, strict=True):
+        for row, mask, counts in zip(rows, turns.act_mask, turns.counts, strict=True):
             rng = np.random.default_rng([self.mood, *row.tolist()])
             weights = mask * np.array([4, 2, 2, 1, 1])
             acts.append(rng.choice(5, p=weights / weights.sum()))
@@ -54,10 +54,10 @@ class Grudging:
 
     def act(self, turns):
         claims = turns.history.oA
-        own = claims[:, turns.seat] if turns.turns_taken > turns.seat else np.zeros_like(turns.counts)
-        wanted = (turns.my_utilities * own).sum(axis=1)
+        own_claim = claims[:, turns.seat] if turns.turns_taken > turns.seat else np.zeros_like(turns.counts)
+        wanted = (turns.my_utilities * own_claim).sum(axis=1)
         offered = (turns.my_utilities * turns.last_partner_offer_for_me).sum(axis=1)
-        agree = turns.act_mask[:, Act.AGREE] & (offered + own[:, 0] > wanted)
+        agree = turns.act_mask[:, Act.AGREE] & (offered + own_claim[:, 0] > wanted)
         return decide(np.where(agree, Act.AGREE, Act.PROPOSE), (turns.counts - (turns.my_utilities < 2)).clip(0))
 
 
@@ -114,11 +114,11 @@ def sum_of(state, seat):
 def test_value_equals_brute_force(seat, turns, disagree):
     rules = Rules(turns, disagree)
     for partner in (Whimsical(1), Whimsical(2), seat_occupant("heuristic"), seat_occupant("stubborn(late=2)")):
-        some = TINY if turns < 5 else TINY[:4]
-        table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in some]
+        scenarios = TINY if turns < 5 else TINY[:4]
+        table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in scenarios]
         expected = by_brute_force(partner, table, seat, rules)
-        found = best_response_value(partner, contexts_in(pack(table), seat), seat, rules, prior="")
-        assert found == pytest.approx(expected, abs=1e-9)
+        value = best_response_value(partner, contexts_in(pack(table), seat), seat, rules, prior="")
+        assert value == pytest.approx(expected, abs=1e-9)
         assert expected > 0 or turns == 1 or isinstance(partner, Whimsical)
 
 
@@ -167,42 +167,42 @@ def test_no_catalogue_partner_beats_the_best_response():
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_solver_finds_the_best_of_all_acts(seat):
-    """In every state that any acts reach, though it plays out only those whose bounds reach the best value."""
+    """The values hold in every state that any acts reach, although only acts with large bounds are played out."""
     table = TINY if seat == 0 else [Scenario(s.counts, s.utilities[::-1]) for s in TINY]
     contexts, rules, compared = contexts_in(pack(table), seat), Rules(6), 0
     for partner in (Whimsical(1), Whimsical(3), seat_occupant("heuristic")):
         moves = Moves(contexts, Replies(partner, rules, contexts.partner_views, ""))
-        solver, left = Solver(moves), rules.max_turns - seat
+        solver, turns_left = Solver(moves), rules.max_turns - seat
         states = [moves.opening(context, seat).following for context in range(contexts.size)]
-        while left > 1:
+        while turns_left > 1:
             states = [np.unique(numbers) for numbers in states]
             for numbers in filter(len, states):
-                found, every = solver.solve(numbers, left), solver.act_values(numbers, left)
-                best, plays = every.max(axis=1), found.act < every.shape[1]
-                assert (found.values >= best - 1e-9).all()
+                solved, every = solver.solve(numbers, turns_left), solver.act_values(numbers, turns_left)
+                best, plays = every.max(axis=1), solved.act < every.shape[1]
+                assert (solved.values >= best - 1e-9).all()
                 rows = np.flatnonzero(plays)
-                assert found.values[rows] == pytest.approx(every[rows, found.act[rows]], abs=1e-9)
+                assert solved.values[rows] == pytest.approx(every[rows, solved.act[rows]], abs=1e-9)
                 compared += len(rows)
-            states = [moves.steps(moves.unpack(numbers), left).following for numbers in states if len(numbers)]
-            left -= 2
+            states = [moves.steps(moves.unpack(numbers), turns_left).following for numbers in states if len(numbers)]
+            turns_left -= 2
     assert compared > 50
 
 
 def test_revealed_values_do_not_lower_the_value():
-    partner, some = seat_occupant("boulware"), lewis_space().rows(slice(None, None, 10))
+    partner, scenarios = seat_occupant("boulware"), lewis_space().rows(slice(None, None, 10))
     for seat in (0, 1):
-        contexts = contexts_in(some, seat)
+        contexts = contexts_in(scenarios, seat)
         hidden = best_response_value(partner, contexts, seat, Rules(4))
-        told = best_response_value(partner, contexts.certain(), seat, Rules(4))
-        assert hidden < told <= 10
+        revealed = best_response_value(partner, contexts.certain(), seat, Rules(4))
+        assert hidden < revealed <= 10
 
 
 def test_prior_of_lewis_splits_is_the_whole_space():
-    whole = contexts_in(lewis_space(), 0)
+    complete = contexts_in(lewis_space(), 0)
     for split in ("train", "test", "paper_test", "all"):
         contexts = prior_contexts(open_source("lewis", split=split), 0)
-        assert (contexts.types == whole.types).all() and (contexts.shares == whole.shares).all()
-    assert whole.size == 438 and whole.types.shape[1] == 26
+        assert (contexts.types == complete.types).all() and (contexts.shares == complete.shares).all()
+    assert complete.size == 438 and complete.types.shape[1] == 26
     with pytest.raises(ValueError):
         prior_contexts(open_source("uniform"), 0)
 
@@ -222,8 +222,8 @@ def test_splits_are_numbered_lexicographically():
     splits = splits_of(np.array([[1, 2, 1], [1, 1, 1]], dtype=np.int8))
     assert splits.number.tolist() == [12, 8]
     assert splits.oA[0, 0].tolist() == [0, 0, 0] and splits.oA[0, 11].tolist() == [1, 2, 1]
-    left = splits.oA[0, splits.complement[0]]
-    assert (splits.oA[0] + left == [1, 2, 1]).all()
+    complement = splits.oA[0, splits.complement[0]]
+    assert (splits.oA[0] + complement == [1, 2, 1]).all()
 
 
 def test_response_is_solved_per_partner():
@@ -233,21 +233,21 @@ def test_response_is_solved_per_partner():
         for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
             games = rollout(pair, space, Rules(4), seed=1)
             assert games.turns.min() >= 1
-    mine = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1).scores[:, 0].mean()
-    assert mine > 4
+    score = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1).scores[:, 0].mean()
+    assert score > 4
 
 
 def test_revealed_values_are_seen_by_both():
-    """Both know all: against a heuristic, which does not look, that is the response told the partner's values."""
+    """The heuristic does not use revealed values, so this is the best response with the partner's values revealed."""
     partner, rules, space = seat_occupant("heuristic"), Rules(2), lewis_space().rows(slice(None, None, 5))
     pair = BestResponse(partner), partner
     games = rollout(pair, space, rules, seed=0, reveal_partner_utilities=True)
-    told = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
-    assert games.scores[:, 0].mean() == pytest.approx(told, abs=1e-9)
+    revealed = best_response_value(partner, contexts_in(space, 0).certain(), 0, rules)
+    assert games.scores[:, 0].mean() == pytest.approx(revealed, abs=1e-9)
 
 
 def test_response_conforms_to_the_partner_contract():
-    """For the scenarios that it is made for."""
+    """The contract holds for the scenarios that the response is made for."""
     variants = [(Rules(1), False), (Rules(2, "rejects"), True), (Rules(5, "rejects"), False), (Rules(10), False)]
     check_partner(
         seat_occupant("best_response(to=stubborn)"), max_count=4, games=12, sources=("lewis",), variants=variants
@@ -281,7 +281,7 @@ def test_a_worked_example():
     points to them, and 6 to me with one chance in two: 3. INSIST on leaving book and one hat: 5 or 7 to them, both
     agree, and 5 to me. Were I sure of 4, 1, 4: book and ball, 6.
     """
-    table = pack([Scenario(POOL, ((2, 3, 2), theirs)) for theirs in ((4, 1, 4), (4, 3, 0))])
+    table = pack([Scenario(POOL, ((2, 3, 2), values)) for values in ((4, 1, 4), (4, 3, 0))])
     assert best_response_value(seat_occupant("heuristic"), contexts_in(table, 0), 0, Rules(2)) == pytest.approx(5)
     alone = table.rows(np.array([0]))
     assert best_response_value(seat_occupant("heuristic"), contexts_in(alone, 0), 0, Rules(2)) == pytest.approx(6)
@@ -292,10 +292,10 @@ def test_end_closes_at_claims_that_add_up():
 
     class Ender(Whimsical):
         def act(self, turns):
-            mine = turns.counts.copy()
-            mine[:, 1] = 0
+            claim = turns.counts.copy()
+            claim[:, 1] = 0
             first = turns.turns_taken < 2
-            return decide(np.full(turns.size, Act.PROPOSE if first else Act.END), mine * first)
+            return decide(np.full(turns.size, Act.PROPOSE if first else Act.END), claim * first)
 
     assert Action(Act.END).act_type == Act.END
     table = [Scenario(POOL, ((2, 3, 2), (4, 1, 4)))]

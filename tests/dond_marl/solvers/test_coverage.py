@@ -37,7 +37,7 @@ def blocks(size: int, seed: int = 0) -> Iterator[tuple[np.random.Generator, np.n
 
 
 def covered(estimates: Iterator[Estimate], truth: float, least: float = 0.93, most: float = 0.97) -> None:
-    hits = np.mean([each.low <= truth <= each.high for each in estimates])
+    hits = np.mean([estimate.low <= truth <= estimate.high for estimate in estimates])
     assert least <= hits <= most, f"{hits:.1%}"
 
 
@@ -64,8 +64,8 @@ def points_of_a_deal(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
 
 def share_of_a_reference(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
     best = 6 + rng.standard_normal(GROUPS)[groups]
-    own = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(len(groups))
-    return mean_of_cells(sums_by_group(own, groups)[0], sums_by_group(best, groups)[0], SAYS)
+    points = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(len(groups))
+    return mean_of_cells(sums_by_group(points, groups)[0], sums_by_group(best, groups)[0], SAYS)
 
 
 def difference_of_two_players(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
@@ -99,17 +99,17 @@ def test_intervals_over_scenarios_hold_the_truth(estimate, truth, size):
 
 
 @pytest.mark.parametrize("size", BLOCKS)
-@pytest.mark.parametrize(("closing", "others"), [(2, 2), (19, 1), (199, 1)])
-def test_a_rate_of_deals(closing, others, size):
+@pytest.mark.parametrize(("closing", "failing"), [(2, 2), (19, 1), (199, 1)])
+def test_a_rate_of_deals(closing, failing, size):
     """The chance of a deal differs from game to game; the truth is 50, 95 and 99.5 %."""
 
     def rates() -> Iterator[Estimate]:
         for rng, groups in blocks(size, 5):
-            chance = rng.beta(closing, others, GROUPS)[groups]
+            chance = rng.beta(closing, failing, GROUPS)[groups]
             yield rate(*sums_by_group(rng.random((2, size)) < chance, groups), SAYS)
 
     # Of 128 games all but one or none close at 99.5 %: no interval can say 95 %, this one says more.
-    covered(rates(), closing / (closing + others), 0.93, 0.985 if closing > 100 else 0.97)
+    covered(rates(), closing / (closing + failing), 0.93, 0.985 if closing > 100 else 0.97)
 
 
 @pytest.mark.parametrize("draw", [np.random.Generator.standard_normal, np.random.Generator.random])

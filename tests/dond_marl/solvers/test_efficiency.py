@@ -1,4 +1,4 @@
-"""What played games reach of what there was, against worked examples, plain enumeration, and human games."""
+"""Efficiency of played games against worked examples, plain enumeration, and human games."""
 
 from __future__ import annotations
 
@@ -119,14 +119,14 @@ def test_every_measure_is_what_plain_enumeration_finds(games):
         scores.append(got if deal else None)
         fair = deal and all(2 * got[seat] >= scenario.pool_value(seat) for seat in (0, 1))
         expected.append((ratios, deal and not dominated, fair))
-    found = played([scenario for scenario, _, _ in games], scores)
+    actual = played([scenario for scenario, _, _ in games], scores)
     for row, (ratios, pareto, fair) in enumerate(expected):
-        measured = [found.welfare[row], found.nash[row], found.egalitarian[row]]
+        measured = [actual.welfare[row], actual.nash[row], actual.egalitarian[row]]
         assert measured == pytest.approx(ratios, nan_ok=True)
-        assert (found.pareto[row], found.envy_free[row]) == (pareto, fair)
+        assert (actual.pareto[row], actual.envy_free[row]) == (pareto, fair)
         if ratios[1] > 0:  # with something for both, the best product and sum are Pareto-optimal by themselves
-            assert found.hits_nash[row] == (found.nash[row] == 1)
-            assert found.hits_utilitarian[row] == (found.welfare[row] == 1)
+            assert actual.hits_nash[row] == (actual.nash[row] == 1)
+            assert actual.hits_utilitarian[row] == (actual.welfare[row] == 1)
 
 
 def random_games(size: int, source: str = "lewis", seed: int = 0):
@@ -138,19 +138,19 @@ def random_games(size: int, source: str = "lewis", seed: int = 0):
 @pytest.mark.parametrize("source", ["lewis", "uniform"])
 def test_played_games_are_in_the_sets_that_hold_their_allocation(source):
     games = random_games(3000, source)
-    found, solved = efficiency_of(games), solve(games.scenarios, 4)
+    reached, solved = efficiency_of(games), solve(games.scenarios, 4)
     assert 0.1 < games.deal.mean() < 1
-    place = (grid(4)[None] == games.allocation[:, 0][:, None]).all(axis=2).argmax(axis=1)
+    split = (grid(4)[None] == games.allocation[:, 0][:, None]).all(axis=2).argmax(axis=1)
     rows = np.arange(games.size)
     for name, concept in (
         ("pareto", solved.pareto),
         ("hits_nash", solved.nash),
         ("hits_utilitarian", solved.utilitarian),
     ):
-        np.testing.assert_array_equal(getattr(found, name), concept.splits[rows, place] & games.deal)
-    assert (found.points.sum(axis=1) <= found.best_joint + 1e-9).all()
-    np.testing.assert_allclose(found.best_joint, solved.joint)
-    np.testing.assert_allclose(found.welfare, found.points.sum(axis=1) / solved.joint, atol=1e-12)
+        np.testing.assert_array_equal(getattr(reached, name), concept.splits[rows, split] & games.deal)
+    assert (reached.points.sum(axis=1) <= reached.best_joint + 1e-9).all()
+    np.testing.assert_allclose(reached.best_joint, solved.joint)
+    np.testing.assert_allclose(reached.welfare, reached.points.sum(axis=1) / solved.joint, atol=1e-12)
 
 
 def test_swapping_seats_swaps_points():
@@ -165,8 +165,8 @@ def test_swapping_seats_swaps_points():
 def scores_of(concept: Concept, scenarios: Scenarios, max_count: int) -> np.ndarray:
     """Points of both seats in the first split that a concept selects, ``[N, 2]``."""
     share = grid(max_count)[concept.splits.argmax(axis=1)]
-    both = np.stack([share, scenarios.counts - share], axis=1)
-    return np.einsum("nsi,nsi->ns", both, scenarios.utilities, dtype=np.int16)
+    items = np.stack([share, scenarios.counts - share], axis=1)
+    return np.einsum("nsi,nsi->ns", items, scenarios.utilities, dtype=np.int16)
 
 
 def test_blocks_of_scenarios_are_measured_alike():

@@ -1,4 +1,4 @@
-"""What a label is worth: a partner that reads all offers with one label is played as by a policy with no other."""
+"""Value of a label: a partner that reads all offers with one label is played as by a policy with no other."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SHORT = Rules(4)
 
 @dataclass(frozen=True)
 class Says:
-    """Plays as ``of``, every offer with one label."""
+    """Plays as ``policy``, every offer with one label."""
 
-    of: Partner
+    policy: Partner
     label: Act
 
     @property
     def traits(self) -> Traits:
-        return self.of.traits
+        return self.policy.traits
 
     def act(self, turns: Turns) -> Decisions:
-        decisions = self.of.act(turns)
+        decisions = self.policy.act(turns)
         offers = decisions.act_type <= Act.INSIST
         return decisions._replace(act_type=np.where(offers, self.label, decisions.act_type).astype(np.int8))
 

@@ -40,16 +40,13 @@ class Moody:
         self.mood = mood
 
     def probs(self, turns, max_count):
-        seen = np.column_stack(
+        rows = np.column_stack(
             [turns.counts, turns.my_utilities, turns.last_partner_act, turns.last_partner_offer_for_me]
         )
-        left = turns.rules.max_turns - turns.turns_taken
-        weights = np.array(
-            [
-                np.random.default_rng([self.mood, left, *row.tolist()]).exponential(size=action_count(max_count)) ** 3
-                for row in seen.astype(np.int64)
-            ]
-        )
+        turns_left = turns.rules.max_turns - turns.turns_taken
+        seeds = [[self.mood, turns_left, *row.tolist()] for row in rows.astype(np.int64)]
+        size = action_count(max_count)
+        weights = np.array([np.random.default_rng(seed).exponential(size=size) ** 3 for seed in seeds])
         weights[:, -3] *= 9  # AGREE, among so many offers
         weights *= legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)
         return weights / weights.sum(axis=1, keepdims=True)
@@ -69,31 +66,32 @@ def by_brute_force(partner, table, seat, rules):
         if state.is_over:
             return sum(weight * state.outcome.scores[seat] for state, _, weight in games)
         if state.mover == seat:
-            return max(after([(apply(s, action), who, w) for s, who, w in games]) for action in legal_actions(state))
+            acts = legal_actions(state)
+            return max(after([(apply(s, action), member, w) for s, member, w in games]) for action in acts)
         answers = []
-        for game, who, weight in games:
-            for action, chance in said(who, game):
-                answers.append((apply(game, action), who, weight * chance))
+        for game, member, weight in games:
+            for action, chance in answers_of(member, game):
+                answers.append((apply(game, action), member, weight * chance))
         return after(answers)
 
-    def said(who, game):
+    def answers_of(member, game):
         turn = turn_of(game, prior="")
-        if who.traits.deterministic:
-            act, oA = who.act(turn)[:2]
+        if member.traits.deterministic:
+            act, oA = member.act(turn)[:2]
             return [(Action(Act(int(act[0])), tuple(oA[0].tolist())), 1.0)]
-        chances = who.probs(turn, 1)[0]
+        chances = member.probs(turn, 1)[0]
         pairs = [(action_at(number, 1), chances[number]) for number in np.flatnonzero(chances).tolist()]
         return [(Action(Act(int(act)), tuple(oA.tolist())), chance) for (act, oA), chance in pairs]
 
     def after(games):
         groups: dict[object, list[tuple[State, object, float]]] = {}
-        for state, who, weight in games:
-            seen = state.scenario.counts, state.scenario.utilities[seat], state.history
-            groups.setdefault(seen, []).append((state, who, weight))
+        for state, member, weight in games:
+            key = state.scenario.counts, state.scenario.utilities[seat], state.history
+            groups.setdefault(key, []).append((state, member, weight))
         return sum(value(group) for group in groups.values())
 
     share = 1 / (len(table) * len(members))
-    return after([(State(scenario, rules), who, share) for scenario in table for who in members])
+    return after([(State(scenario, rules), member, share) for scenario in table for member in members])
 
 
 def seen_from(seat):
@@ -114,7 +112,7 @@ def test_value_equals_brute_force(seat, turns):
 
 @pytest.mark.parametrize(("turns", "seat"), [(2, 0), (2, 1), (3, 0), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_drawn_partner_equals_brute_force(seat, turns):
-    """From two that gamble and two that do not: who it is, is one more thing to find out."""
+    """The drawn member, of two stochastic and two deterministic ones, has to be inferred as well."""
     table, rules = seen_from(seat), Rules(turns)
     members = [Moody(1), seat_occupant("heuristic"), Moody(2), seat_occupant("tough")]
     odds = Odds(Mixture(members), contexts_in(pack(table), seat), rules, "")
@@ -127,7 +125,7 @@ def test_drawn_partner_equals_brute_force(seat, turns):
 
 
 def test_informed_value_of_a_drawn_partner_is_refused():
-    """It would be told who sits there as well."""
+    """The value would reveal the drawn member as well."""
     with pytest.raises(NotComputable, match="probs"):
         informed_value(Mixture(["random", "heuristic"]), open_source("lewis"), Rules(2), 0)
 
@@ -161,12 +159,12 @@ def test_deterministic_partner_has_the_same_value(name, turns):
     ],
 )
 def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
-    partner, rules, some = seat_occupant(name), Rules(turns), lewis_space().rows(slice(None, None, 18))
+    partner, rules, scenarios = seat_occupant(name), Rules(turns), lewis_space().rows(slice(None, None, 18))
     for seat in (0, 1):
-        contexts = contexts_in(some, seat)
+        contexts = contexts_in(scenarios, seat)
         value = best_response_value(partner, contexts, seat, rules)
-        told = best_response_value(partner, contexts.certain(), seat, rules)
-        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= told + 1e-9
+        revealed = best_response_value(partner, contexts.certain(), seat, rules)
+        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= revealed + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -207,8 +205,8 @@ def test_stated_probabilities_match_play():
         for turn in range(2):
             rng = np.random.default_rng(turn)
             turns = table.turns(rng.random((many.size, 8)), rng.random((many.size, 8)))
-            said, chances = partner.act(turns), partner.probs(turns, 2)[0]
-            numbers = action_index(said.act_type, said.oA, 2)
+            decisions, chances = partner.act(turns), partner.probs(turns, 2)[0]
+            numbers = action_index(decisions.act_type, decisions.oA, 2)
             often = np.bincount(numbers, minlength=action_count(2)) / many.size
             assert chances.sum() == pytest.approx(1)
             assert np.abs(often - chances).max() < 0.01 and (often[chances == 0] == 0).all()
@@ -236,7 +234,7 @@ def test_partners_without_probabilities_are_refused():
             Odds(seat_occupant(name), contexts, rules, "")
     with pytest.raises(NotComputable):
         exact_value(Odds(seat_occupant("random"), contexts, Rules(5), ""), 0)
-    drawn = open_source("uniform").draw(np.random.default_rng(0), 20)
-    wide = contexts_of("uniform", drawn.counts, drawn.utilities[:, 0])
+    scenarios = open_source("uniform").draw(np.random.default_rng(0), 20)
+    wide = contexts_of("uniform", scenarios.counts, scenarios.utilities[:, 0])
     with pytest.raises(OutOfReach):
         Odds(seat_occupant("random"), wide, Rules(), "uniform")

@@ -25,23 +25,23 @@ CROWD = ("heuristic", "tough", "frequency_model", "mixed_thresholds", "personas"
 WEIGHTS = (1.0, 2.0, 0.5, 1.0, 1.5, 1.0)
 
 
-class Asked:
-    """Keeps the turns on which it is asked, and says what another would."""
+class Recorder:
+    """Records the turns on which it acts, and acts like ``partner``."""
 
     traits = Traits()
 
-    def __init__(self, who):
-        self.who, self.turns = who, []
+    def __init__(self, partner):
+        self.partner, self.turns = partner, []
 
     def act(self, turns):
         self.turns.append(turns)
-        return self.who.act(turns)
+        return self.partner.act(turns)
 
 
-def by_counting(members, weights, seat, rules, said):
-    """The weight of each member with each possible value after ``said``, by asking it one state after the other."""
-    held = beliefs("lewis", *(np.array([triple], dtype=np.int8) for triple in (POOL, MINE)))
-    types = [tuple(each) for each, chance in zip(held.types[0].tolist(), held.weights[0], strict=True) if chance]
+def by_counting(members, weights, seat, rules, actions):
+    """The weight of each member with each possible value after ``actions``, by playing them one state at a time."""
+    belief = beliefs("lewis", *(np.array([triple], dtype=np.int8) for triple in (POOL, MINE)))
+    types = [tuple(row) for row, chance in zip(belief.types[0].tolist(), belief.weights[0], strict=True) if chance]
     joint = np.zeros((len(members), len(types)))
     for number, (member, weight) in enumerate(zip(members, weights, strict=True)):
         for kind, values in enumerate(types):
@@ -49,7 +49,7 @@ def by_counting(members, weights, seat, rules, said):
             minds = [(1.0, member)] if not hasattr(member, "personas") else member.personas()
             for chance, mind in minds:
                 state, likely = State(Scenario(POOL, pair), rules), chance * weight
-                for action in said:
+                for action in actions:
                     if state.mover != seat and likely:
                         likely *= chance_of(mind, state, action)
                     state = apply(state, action)
@@ -66,20 +66,20 @@ def chance_of(mind, state, action):
 
 
 def played(seat, rules, members, rng):
-    """A history that one of the members has said a part of, against somebody who says anything."""
+    """A history of one of the members against random legal acts."""
     state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
     member = members[rng.integers(len(members))]
-    said = []
-    while not state.is_over and len(said) < 5:
-        goes_on = [each for each in legal_actions(state) if not apply(state, each).is_over]
+    actions = []
+    while not state.is_over and len(actions) < 5:
+        goes_on = [option for option in legal_actions(state) if not apply(state, option).is_over]
         options = goes_on or legal_actions(state)
         action = options[rng.integers(len(options))]
         if state.mover != seat:
             turn = turn_of(state, prior="lewis", noise=rng.random((1, 8)), game_noise=rng.random((1, 8)))
             action = only_action(member.act(turn))
         state = apply(state, action)
-        said.append(action)
-    return state, said
+        actions.append(action)
+    return state, actions
 
 
 @pytest.mark.parametrize(
@@ -87,38 +87,38 @@ def played(seat, rules, members, rng):
     [
         (0, "rejects"),
         (1, "ends"),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((0, "ends"), (1, "rejects"))),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((0, "ends"), (1, "rejects"))),
     ],
 )
 def test_posterior_equals_enumeration(seat, disagree):
     """Members that gamble, remember, or are drawn for each game; either meaning of DISAGREE; every turn of a game."""
     members, rules, rng = [seat_occupant(name) for name in CROWD], Rules(8, disagree), np.random.default_rng(seat)
-    told, most = 0, 0
+    compared, most = 0, 0
     for _ in range(7):
-        _, said = played(seat, rules, members, rng)
-        for taken in range(seat, len(said) + 1, 2):
+        _, actions = played(seat, rules, members, rng)
+        for turns_taken in range(seat, len(actions) + 1, 2):
             state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
-            for action in said[:taken]:
+            for action in actions[:turns_taken]:
                 state = apply(state, action)
             if state.is_over:
                 continue
-            found = recognize(members, turn_of(state, prior="lewis"), WEIGHTS)
-            types, joint = by_counting(members, WEIGHTS, seat, rules, said[:taken])
-            assert found.chances[0].sum() == pytest.approx(1.0)
-            np.testing.assert_allclose(found.identity[0], joint.sum(axis=1), atol=1e-12)
+            recognition = recognize(members, turn_of(state, prior="lewis"), WEIGHTS)
+            types, joint = by_counting(members, WEIGHTS, seat, rules, actions[:turns_taken])
+            assert recognition.chances[0].sum() == pytest.approx(1.0)
+            np.testing.assert_allclose(recognition.identity[0], joint.sum(axis=1), atol=1e-12)
             for item in range(3):
                 for level in range(MAX_VALUE + 1):
-                    share = sum(joint[:, kind].sum() for kind, of in enumerate(types) if of[item] == level)
-                    assert found.values[0, item, level] == pytest.approx(share, abs=1e-12)
-            told, most = told + 1, max(most, taken)
-    assert told > 9 and most >= 4
+                    share = sum(joint[:, kind].sum() for kind, values in enumerate(types) if values[item] == level)
+                    assert recognition.values[0, item, level] == pytest.approx(share, abs=1e-12)
+            compared, most = compared + 1, max(most, turns_taken)
+    assert compared > 9 and most >= 4
 
 
 def turns_of_games(opener, answerer, scenarios):
     """All turns of the opener, in games over ``scenarios``."""
-    asked = Asked(opener)
-    rollout((asked, answerer), scenarios, seed=3)
-    return asked.turns
+    recorder = Recorder(opener)
+    rollout((recorder, answerer), scenarios, seed=3)
+    return recorder.turns
 
 
 def test_posterior_is_rowwise_and_calibrated():
@@ -128,22 +128,22 @@ def test_posterior_is_rowwise_and_calibrated():
     sure, right = [], []
     for number, member in enumerate(members):
         for turns in turns_of_games(seat_occupant("linear"), member, space)[:2]:
-            found = recognize(members, turns)
-            assert np.allclose(found.identity.sum(axis=1), 1) and np.allclose(found.values.sum(axis=2), 1)
+            recognition = recognize(members, turns)
+            assert np.allclose(recognition.identity.sum(axis=1), 1) and np.allclose(recognition.values.sum(axis=2), 1)
             if not number:
-                some = np.arange(0, turns.size, max(turns.size // 7, 1))
-                for row in some.tolist():
+                rows = np.arange(0, turns.size, max(turns.size // 7, 1))
+                for row in rows.tolist():
                     alone = recognize(members, turns.rows(np.array([row])))
-                    np.testing.assert_allclose(alone.identity[0], found.identity[row], atol=1e-12)
-                    np.testing.assert_allclose(alone.values[0], found.values[row], atol=1e-12)
+                    np.testing.assert_allclose(alone.identity[0], recognition.identity[row], atol=1e-12)
+                    np.testing.assert_allclose(alone.values[0], recognition.values[row], atol=1e-12)
             if turns.turns_taken:
-                sure.append(found.identity)
+                sure.append(recognition.identity)
                 right.append(np.full(turns.size, number))
-    who, true = np.concatenate(sure), np.concatenate(right)
-    assert who[np.arange(len(true)), true].min() > 0  # whoever plays is never ruled out
+    identity, true = np.concatenate(sure), np.concatenate(right)
+    assert identity[np.arange(len(true)), true].min() > 0  # whoever plays is never ruled out
     for number in range(len(members)):
-        assert who[:, number].sum() == pytest.approx((true == number).sum(), rel=1e-9)
-    assert who.max(axis=1).mean() == pytest.approx((who.argmax(axis=1) == true).mean(), abs=0.02)
+        assert identity[:, number].sum() == pytest.approx((true == number).sum(), rel=1e-9)
+    assert identity.max(axis=1).mean() == pytest.approx((identity.argmax(axis=1) == true).mean(), abs=0.02)
 
 
 def test_unexplained_history_restores_the_prior():
@@ -174,9 +174,8 @@ def test_unknown_probabilities_are_refused():
 
 
 def test_roster_members_are_recognizable():
-    assert {
-        name for each in ("train", "dev") for name in roster(each) if recognizable_personas(seat_occupant(name)) is None
-    } == {"micro"}
+    names = [*roster("train"), *roster("dev")]
+    assert {name for name in names if recognizable_personas(seat_occupant(name)) is None} == {"micro"}
 
 
 def test_no_rows_are_no_beliefs():
@@ -186,16 +185,16 @@ def test_no_rows_are_no_beliefs():
 
 
 @pytest.mark.parametrize(
-    ("name", "rules", "known"),
+    ("name", "rules", "allowed"),
     [
         ("listener", Rules(6, message_length=40), False),
         ("tough", Rules(6, message_length=40), True),
         ("listener", Rules(6), True),
     ],
 )
-def test_messages_to_a_partner_with_memory_are_refused(name, rules, known):
+def test_messages_to_a_partner_with_memory_are_refused(name, rules, allowed):
     state = State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), rules)
     for oA in ((1, 0, 2), (0, 2, 1)):
         state = apply(state, Action(Act.PROPOSE, oA))
-    with nullcontext() if known else pytest.raises(NotComputable):
+    with nullcontext() if allowed else pytest.raises(NotComputable):
         recognize([seat_occupant(name)], turn_of(state, prior="lewis"))

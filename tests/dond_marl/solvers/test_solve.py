@@ -1,4 +1,4 @@
-"""What every scenario has to give, against worked examples, plain enumeration, and the published games."""
+"""Solution concepts of scenarios against worked examples, plain enumeration, and the published games."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETS = ("pareto", "nash", "egalitarian", "utilitarian")
 
 
 def selected(concept: Concept, row: int, max_count: int) -> set[tuple[int, ...]]:
-    """What seat_0 gets in each split that a concept selects."""
+    """The items of seat_0 in each split that a concept selects."""
     return {tuple(oA) for oA in grid(max_count)[concept.splits[row]].tolist()}
 
 
@@ -42,8 +42,8 @@ def test_a_scenario_in_which_every_concept_chooses_something_else():
     #   product          30        30        32       0
     #   smaller          3         5         4        0
     solved = solve(pack([Scenario((1, 1, 3), ((2, 5, 1), (4, 6, 0)))]))
-    found = {name: selected(concept, 0, 3) for name, concept in concepts(solved).items()}
-    assert found == {
+    chosen = {name: selected(concept, 0, 3) for name, concept in concepts(solved).items()}
+    assert chosen == {
         "pareto": {(0, 0, 3), (1, 0, 3), (0, 1, 3), (1, 1, 3)},
         "nash": {(0, 1, 3)},
         "egalitarian": {(1, 0, 3)},
@@ -127,7 +127,7 @@ def enumerated(scenario: Scenario) -> dict[str, dict[tuple[int, ...], tuple[Frac
     splits = {}
     for oA in itertools.product(*(range(count + 1) for count in scenario.counts)):
         scores = worth(scenario.utilities[0], oA), worth(scenario.utilities[1], rest(scenario.counts, oA))
-        splits[oA] = tuple(Fraction(10 * score, whole) for score, whole in zip(scores, wholes, strict=True))
+        splits[oA] = tuple(Fraction(10 * score, value) for score, value in zip(scores, wholes, strict=True))
 
     def best(key: Callable, among=None):
         among = splits if among is None else among
@@ -154,12 +154,12 @@ def enumerated(scenario: Scenario) -> dict[str, dict[tuple[int, ...], tuple[Frac
 @given(SCENARIOS, st.integers(4, 5))
 def test_every_concept_is_what_plain_enumeration_finds(scenarios, max_count):
     solved = solve(pack(scenarios), max_count)
-    found = concepts(solved) | {"kalai_smorodinsky": solved.egalitarian}
+    actual = concepts(solved) | {"kalai_smorodinsky": solved.egalitarian}
     for row, scenario in enumerate(scenarios):
         expected = enumerated(scenario)
         pairs = expected.pop("every").values()
         for name, splits in expected.items():
-            concept = found[name]
+            concept = actual[name]
             assert selected(concept, row, max_count) == set(splits), name
             number = max(len(splits), 1)
             for seat in (0, 1):
@@ -174,15 +174,15 @@ def test_every_concept_is_what_plain_enumeration_finds(scenarios, max_count):
 def test_swapping_the_seats_swaps_every_set_and_point():
     scenarios = open_source("uniform", max_count=3).draw(np.random.default_rng(0), 400)
     first, second = solve(scenarios), solve(scenarios.swap_seats())
-    ones, others = concepts(first), concepts(second)
-    others["ultimatum of seat_0"], others["ultimatum of seat_1"] = second.ultimatum[::-1]
+    original, swapped = concepts(first), concepts(second)
+    swapped["ultimatum of seat_0"], swapped["ultimatum of seat_1"] = second.ultimatum[::-1]
     for row in range(scenarios.size):
         counts = tuple(scenarios.counts[row].tolist())
-        for name, concept in ones.items():
-            left = {rest(counts, oA) for oA in selected(concept, row, 3)}
-            assert left == selected(others[name], row, 3), name
-    for name, concept in ones.items():
-        np.testing.assert_allclose(concept.point, others[name].point[:, ::-1], atol=1e-12)
+        for name, concept in original.items():
+            complements = {rest(counts, oA) for oA in selected(concept, row, 3)}
+            assert complements == selected(swapped[name], row, 3), name
+    for name, concept in original.items():
+        np.testing.assert_allclose(concept.point, swapped[name].point[:, ::-1], atol=1e-12)
 
 
 def test_every_solution_of_the_lewis_space_is_pareto_optimal_and_no_set_is_empty():

@@ -1,4 +1,4 @@
-"""What could be had: values with bounds, exploitability, the value of information, safety."""
+"""Values of best responses with bounds, exploitability, the value of information, safety."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_memoryless_partner_has_an_exact_value():
 
 def test_prior_does_not_depend_on_the_split():
     partner = seat_occupant("stubborn")
-    whole = response_value(partner, open_source("lewis", split="all"), Rules(4), 0)
-    assert response_value(partner, LEWIS, Rules(4), 0) == whole
+    complete = response_value(partner, open_source("lewis", split="all"), Rules(4), 0)
+    assert response_value(partner, LEWIS, Rules(4), 0) == complete
 
 
 @pytest.mark.slow
@@ -49,7 +49,7 @@ def test_stochastic_partner_has_bounds_in_long_games():
 
 
 def test_intractable_partner_has_a_played_lower_bound():
-    """It remembers, and games go on after a refusal."""
+    """The partner remembers, and games go on after a refusal: neither solver applies."""
     partner, rules = seat_occupant("nash_seeker"), Rules(10, "rejects")
     responses = {name: seat_occupant(name) for name in ("tough", "heuristic", "linear")}
     value = response_value(partner, LEWIS, rules, 0, responses)
@@ -74,37 +74,37 @@ def test_uniform_source_has_no_exact_value():
 
 
 def test_information_has_positive_value():
-    """Exact, and never negative; against who takes anything there is nothing to know."""
+    """The value of information is exact and never negative; it is zero against a partner that takes anything."""
     for name, turns, seat, least in (("boulware", 3, 0, 0.05), ("boulware", 3, 1, 0.05), ("pushover", 2, 0, 0.0)):
         partner = seat_occupant(name)
-        told, hidden = (f(partner, LEWIS, Rules(turns), seat) for f in (informed_value, response_value))
-        assert told.exact and told.low - hidden.low >= least - 1e-9
+        informed, hidden = (f(partner, LEWIS, Rules(turns), seat) for f in (informed_value, response_value))
+        assert informed.exact and informed.low - hidden.low >= least - 1e-9
     gambling = seat_occupant("random")
-    told, hidden = (f(gambling, LEWIS, Rules(2), 1) for f in (informed_value, response_value))
-    assert told.low >= hidden.low - 1e-9
+    informed, hidden = (f(gambling, LEWIS, Rules(2), 1) for f in (informed_value, response_value))
+    assert informed.low >= hidden.low - 1e-9
     with pytest.raises(NotComputable):
         informed_value(seat_occupant("nash_seeker"), LEWIS, Rules(), 0)
 
 
 def exploitability_of(name, rules, played=None):
-    """As ``seat_0`` and as ``seat_1``."""
+    """Exploitability of an occupant as ``seat_0`` and as ``seat_1``."""
     return exploitability_by_seat(seat_occupant(name), LEWIS, rules, None, [played or {}] * 2)
 
 
 def test_exploitability_is_response_minus_self_play():
-    """In both bounds, which meet where the response is exact."""
-    for seat, found in enumerate(exploitability_of("stubborn", Rules())):
+    """Both bounds are that difference; they meet where the response is exact."""
+    for seat, result in enumerate(exploitability_of("stubborn", Rules())):
         alone = played_value((seat_occupant("stubborn"),) * 2, LEWIS, Rules(), seat)
-        assert found.self_play == pytest.approx(alone, abs=1e-6)
-        assert found.gain == (pytest.approx(found.response.low - alone),) * 2 and found.gain[0] > 0.4
+        assert result.self_play == pytest.approx(alone, abs=1e-6)
+        assert result.gain == (pytest.approx(result.response.low - alone),) * 2 and result.gain[0] > 0.4
     # Tough leaves only what it does not value itself, and against itself takes nothing of that.
     assert exploitability_of("tough", Rules())[0].gain[0] == pytest.approx(2.7728, abs=1e-4)
 
 
 def test_exploitability_with_memory_is_nonnegative():
     tough = {"tough": seat_occupant("tough")}
-    found = exploitability_of("nash_seeker", Rules(10, "rejects"), tough)[1]
-    assert 0 <= found.gain[0] <= found.gain[1] and not found.response.exact
+    result = exploitability_of("nash_seeker", Rules(10, "rejects"), tough)[1]
+    assert 0 <= result.gain[0] <= result.gain[1] and not result.response.exact
 
 
 def test_safety_names_the_worst_responder():
@@ -123,8 +123,8 @@ class Ender:
         chances = np.zeros((turns.size, action_count(max_count)))
         chances[:, : grid_size(max_count)] = (grid(max_count) == (turns.counts // 2)[:, None]).all(axis=2)
         replying = turns.last_partner_act <= Act.INSIST
-        rest = (grid(max_count) == turns.last_partner_offer_for_me[:, None]).all(axis=2)
-        chances[:, : grid_size(max_count)] += 3 * rest * replying[:, None]
+        complements = (grid(max_count) == turns.last_partner_offer_for_me[:, None]).all(axis=2)
+        chances[:, : grid_size(max_count)] += 3 * complements * replying[:, None]
         chances[:, -1] = 2 * replying
         chances[:, -3] = 0.3 * replying
         chances *= legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], max_count)

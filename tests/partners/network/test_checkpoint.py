@@ -42,19 +42,19 @@ def network(seed: int = 1) -> PolicyNetwork:
     return PolicyNetwork(SHAPE, seed=seed)
 
 
-def tensors_of(made: PolicyNetwork) -> dict[str, Tensor]:
-    return {f"network.{name}": value for name, value in made.state_dict().items()}
+def tensors_of(policy: PolicyNetwork) -> dict[str, Tensor]:
+    return {f"network.{name}": value for name, value in policy.state_dict().items()}
 
 
-def write(path: Path, made: PolicyNetwork | None = None, **about: object) -> Path:
-    made = made or network()
-    save_checkpoint(path, tensors_of(made), {**network_note(made), "counters": {"updates": 3}, **about})
+def write(path: Path, policy: PolicyNetwork | None = None, **about: object) -> Path:
+    policy = policy or network()
+    save_checkpoint(path, tensors_of(policy), {**network_note(policy), "counters": {"updates": 3}, **about})
     return path
 
 
 def same_weights(one: PolicyNetwork, other: PolicyNetwork) -> bool:
     pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return all(torch.equal(mine, theirs) for mine, theirs in pairs)
+    return all(torch.equal(weights, other_weights) for weights, other_weights in pairs)
 
 
 def test_checkpoint_equals_blob(tmp_path):
@@ -141,19 +141,19 @@ def test_truncated_files_are_refused(saved, name):
 @pytest.mark.parametrize(("name", "flips"), [("policy.json", 200), ("policy.safetensors", 200)])
 def test_flipped_bits_are_refused(saved, name, flips):
     path, draw = saved.parent / name, random.Random(1)
-    content, whole = path.read_bytes(), load_checkpoint(saved)
+    content, original = path.read_bytes(), load_checkpoint(saved)
     refused = 0
     for _ in range(flips):
-        at, bit = draw.randrange(len(content)), draw.randrange(8)
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
+        byte, bit = draw.randrange(len(content)), draw.randrange(8)
+        path.write_bytes(content[:byte] + bytes([content[byte] ^ 1 << bit]) + content[byte + 1 :])
         try:
             tensors, about, _ = load_checkpoint(saved)
         except CheckpointError:
             refused += 1
             continue
         # Only the note's name of its own checksum may be flipped unnoticed: nothing else is then changed.
-        assert about.items() <= whole[1].items() and "network" in about
-        assert all(torch.equal(tensors[key], value) for key, value in whole[0].items())
+        assert about.items() <= original[1].items() and "network" in about
+        assert all(torch.equal(tensors[key], value) for key, value in original[0].items())
     assert refused >= 0.95 * flips and (refused == flips or name == "policy.json")
 
 
@@ -204,7 +204,7 @@ def test_format_type_is_checked(saved, version):
 
 
 def test_note_without_checksum_keeps_network_keys(saved):
-    """Who taught it changes how it plays, so nobody may say it who did not save it."""
+    """A note without its checksum cannot name a teacher, which would change how the network plays."""
     changed = edited_note(saved, taught_by="human dialogues", disagree="rejects", counters={"updates": 10**9})
     weights = load_checkpoint(changed)
     assert weights.about.keys() == {"format", "sha256", "layout", "network"}
@@ -227,11 +227,11 @@ def test_a_note_that_is_none_is_refused(saved, text):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_refused(tmp_path, value):
-    made = network()
+    policy = network()
     with torch.no_grad():
-        made.head.weight[0, 0] = value
+        policy.head.weight[0, 0] = value
     with pytest.raises(CheckpointError, match="not finite; take an earlier checkpoint"):
-        load_checkpoint(write(tmp_path / "broken.json", made)).network()
+        load_checkpoint(write(tmp_path / "broken.json", policy)).network()
 
 
 def test_weights_that_are_missing_or_too_many_are_refused(saved):
@@ -309,14 +309,15 @@ def test_killed_save_is_atomic(tmp_path):
     codes = [int(code) for code in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
     killed = codes.count(-signal.SIGKILL)
     assert killed >= 5 and codes == [-signal.SIGKILL] * killed + [0] * (20 - killed)
-    new = []
+    is_new = []
     for folder in folders:
         loaded = load_checkpoint(folder / "policy.json").network()
-        new.append(same_weights(loaded, network(2)))
-        assert new[-1] or same_weights(loaded, network(1))
-        write(folder / "policy.json")  # whatever was left behind is in nobody's way
+        is_new.append(same_weights(loaded, network(2)))
+        assert is_new[-1] or same_weights(loaded, network(1))
+        write(folder / "policy.json")  # files left by the killed save do not matter
         assert same_weights(load_checkpoint(folder / "policy.json").network(), network(1))
-    assert new == sorted(new) and not new[0] and new[killed - 1] and new[-1], "the last kill comes after the note"
+    assert is_new == sorted(is_new) and not is_new[0]
+    assert is_new[killed - 1] and is_new[-1], "the last kill comes after the note"
 
 
 def test_irregular_or_large_files_are_refused(tmp_path):
@@ -325,13 +326,13 @@ def test_irregular_or_large_files_are_refused(tmp_path):
         file.truncate(2**40)  # of holes: it takes no room
     with (write(tmp_path / "heavy.json").with_suffix(".safetensors")).open("ab") as file:
         file.truncate(2**40)
-    for path, why in (
+    for path, reason in (
         (Path("/dev/zero"), "no regular file"),
         (tmp_path / "pipe.json", "no regular file"),
         (tmp_path / "large.json", "limit"),
         (tmp_path / "heavy.json", "limit"),
     ):
-        with pytest.raises(CheckpointError, match=why):
+        with pytest.raises(CheckpointError, match=reason):
             load_checkpoint(path)
 
 

@@ -28,11 +28,11 @@ SIZE, SPLITS = 6, 27
 @lru_cache
 def network(sorted_items: bool = True, history: str = "flat") -> PolicyNetwork:
     """With opinions, and mostly offering, so that games last."""
-    made = PolicyNetwork(NetworkShape(hidden=(32,), sorted_items=sorted_items, history=history, head="joint"), seed=3)
+    policy = PolicyNetwork(NetworkShape(hidden=(32,), sorted_items=sorted_items, history=history, head="joint"), seed=3)
     with torch.no_grad():
-        made.head.weight.mul_(100)
-        made.head.bias[: len(Act)] = torch.tensor([2.0, 2.0, 0.0, 0.0, -2.0])
-    return made
+        policy.head.weight.mul_(100)
+        policy.head.bias[: len(Act)] = torch.tensor([2.0, 2.0, 0.0, 0.0, -2.0])
+    return policy
 
 
 def drawn(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, np.ndarray]:
@@ -51,10 +51,10 @@ def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, coun
     """The probability of every legal action of each position, action by action."""
     every = []
     for row in range(SIZE):
-        told, probs = logits[row].tolist(), {}
+        row_logits, probs = logits[row].tolist(), {}
         acts = [act for act in Act if mask[row, 0, act]]
         splits = list(itertools.product(*(range(count + 1) for count in counts[row])))
-        share = {act: np.exp(told[act]) for act in acts}
+        share = {act: np.exp(row_logits[act]) for act in acts}
         for act in acts:
             probability = share[act] / sum(share.values())
             if act > Act.INSIST:
@@ -62,10 +62,10 @@ def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, coun
                 continue
             odds = []
             for oA in splits:
-                own = [0, 0, 0]
+                ordered = [0, 0, 0]
                 for item in range(3):
-                    own[places[item, row]] = oA[item]
-                odds.append(np.exp(told[len(Act) + act * SPLITS + own[0] * 9 + own[1] * 3 + own[2]]))
+                    ordered[places[item, row]] = oA[item]
+                odds.append(np.exp(row_logits[len(Act) + act * SPLITS + ordered[0] * 9 + ordered[1] * 3 + ordered[2]]))
             probs |= {(act, oA): probability * odd / sum(odds) for oA, odd in zip(splits, odds, strict=True)}
         every.append(probs)
     return every
@@ -75,40 +75,40 @@ def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, coun
 def test_joint_head_probabilities_by_hand(seed):
     logits, mask, places, counts = drawn(seed)
     other = drawn(seed + 10)[0]
-    said, reference = Joint(logits, mask, places), Joint(other, mask, places)
-    ours, theirs = by_hand(logits, mask, places, counts), by_hand(other, mask, places, counts)
-    numbers = said.probabilities(SIZE).by_number(3)
+    head, reference = Joint(logits, mask, places), Joint(other, mask, places)
+    expected, expected_reference = by_hand(logits, mask, places, counts), by_hand(other, mask, places, counts)
+    numbers = head.probabilities(SIZE).by_number(3)
     for row in range(SIZE):
-        probs = ours[row]
+        probs = expected[row]
         assert sum(probs.values()) == pytest.approx(1) == numbers[row].sum()
         for (act, oA), probability in probs.items():
             acts, offers = torch.full((SIZE,), int(act)), torch.tensor([oA]).expand(SIZE, 3)
-            found = said.log_probs(acts, offers).log_prob[row]
-            assert found.exp().item() == pytest.approx(probability)
+            log_prob = head.log_probs(acts, offers).log_prob[row]
+            assert log_prob.exp().item() == pytest.approx(probability)
             number = action_index(np.array([act], np.int8), np.array([oA], np.int8), 3)
             assert numbers[row, number].item() == pytest.approx(probability)
         entropy = -sum(p * np.log(p) for p in probs.values())
-        assert said.log_probs(acts, offers).entropy[row].item() == pytest.approx(entropy)
-        away = sum(p * np.log(p / theirs[row][action]) for action, p in probs.items())
-        assert said.divergence(reference)[row].item() == pytest.approx(away)
+        assert head.log_probs(acts, offers).entropy[row].item() == pytest.approx(entropy)
+        away = sum(p * np.log(p / expected_reference[row][action]) for action, p in probs.items())
+        assert head.divergence(reference)[row].item() == pytest.approx(away)
 
 
 def test_illegal_choices_get_no_gradient():
     logits, mask, places, counts = drawn(1)
     logits.requires_grad_()
-    said = Joint(logits, mask, places)
+    head = Joint(logits, mask, places)
     act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
-    taken = said.log_probs(act, oA)
-    (taken.log_prob + taken.entropy).sum().backward()
+    chosen = head.log_probs(act, oA)
+    (chosen.log_prob + chosen.entropy).sum().backward()
     moved = np.abs(logits.grad.numpy()) > 0
-    own = np.empty_like(counts)
-    np.put_along_axis(own, places.t().numpy(), counts, axis=1)
-    within = (grid(2) <= own[:, None]).all(axis=2)
+    ordered = np.empty_like(counts)
+    np.put_along_axis(ordered, places.t().numpy(), counts, axis=1)
+    within = (grid(2) <= ordered[:, None]).all(axis=2)
     assert not moved[:, len(Act) :].reshape(SIZE, 2, SPLITS)[~within[:, None].repeat(2, axis=1)].any()
     assert moved[:, 0].all() and np.isfinite(logits.grad.numpy()).all()
 
 
-def seen(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:
+def turns_after_offers(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:
     """Positions after some turns of random offers."""
     table, noise = GameBatch(scenarios, Rules(10, "rejects")), Noise(seed, (), scenarios.size)
     for _ in range(turns):
@@ -123,16 +123,16 @@ def test_it_keeps_to_the_contract(greedy, sorts):
 
 def test_joint_samples_match_probabilities():
     source = open_source("lewis", split="train")
-    turns = seen(source.block(0, 0, 8), turns=1)
+    turns = turns_after_offers(source.block(0, 0, 8), turns=1)
     probs = NetworkPartner(network()).probs(turns, 4)
     times, rng = 4000, np.random.default_rng(1)
     many = turns.rows(np.repeat(np.arange(turns.size), times))
     decisions = NetworkPartner(network()).act(many._replace(noise=rng.random((many.size, 8))))
     number = action_index(decisions.act_type, decisions.oA, 4).reshape(turns.size, times)
-    found = np.stack([np.bincount(row, minlength=probs.shape[1]) for row in number]) / times
-    assert np.abs(found - probs).max() < 5 * 0.5 / np.sqrt(times)
+    frequencies = np.stack([np.bincount(row, minlength=probs.shape[1]) for row in number]) / times
+    assert np.abs(frequencies - probs).max() < 5 * 0.5 / np.sqrt(times)
     legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], 4)
-    assert not found[~legal].any() and not probs[~legal].any()
+    assert not frequencies[~legal].any() and not probs[~legal].any()
 
 
 @pytest.mark.parametrize("history", ["none", "flat"])
@@ -153,12 +153,12 @@ def test_joint_head_permutation_invariance(history):
 
 
 def test_rare_disagree_keeps_other_proportions():
-    turns = seen(open_source("lewis", split="train").block(0, 0, 32))
-    before, after = (NetworkPartner(made).probs(turns, 4) for made in (network(), with_rare_disagree(network())))
+    turns = turns_after_offers(open_source("lewis", split="train").block(0, 0, 32))
+    before, after = (NetworkPartner(policy).probs(turns, 4) for policy in (network(), with_rare_disagree(network())))
     refusal = before.shape[1] - 2
-    rest = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
+    proportions = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
     assert (after[:, refusal] < before[:, refusal] / 1000).all()
-    assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(rest, abs=1e-6)
+    assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(proportions, abs=1e-6)
 
 
 def test_split_gradient_equals_autograd():
@@ -168,8 +168,8 @@ def test_split_gradient_equals_autograd():
     oA = torch.from_numpy(np.minimum(rng.integers(0, 3, (SIZE, 3)), counts))
     weights = torch.from_numpy(rng.normal(size=(2, SIZE)))
 
-    def score(told: torch.Tensor) -> torch.Tensor:
-        taken = Joint(told, mask, places).log_probs(act, oA)
-        return (weights[0] * taken.log_prob + weights[1] * taken.entropy).sum()
+    def score(head_logits: torch.Tensor) -> torch.Tensor:
+        chosen = Joint(head_logits, mask, places).log_probs(act, oA)
+        return (weights[0] * chosen.log_prob + weights[1] * chosen.entropy).sum()
 
     assert torch.autograd.gradcheck(score, logits.clone().requires_grad_())

@@ -38,44 +38,44 @@ def network(sorted_items: bool = True, full: bool = True, history: bool = False)
     """With opinions: a new one's head is small, so its choices are almost uniform."""
     more = HISTORY if history else FULL if full else {}
     shape = NetworkShape(hidden=(32, 32), sorted_items=sorted_items, **more)
-    made = PolicyNetwork(shape, seed=3)
+    policy = PolicyNetwork(shape, seed=3)
     with torch.no_grad():
-        made.head.weight.mul_(100)
-    return made
+        policy.head.weight.mul_(100)
+    return policy
 
 
-def pieces_of(made: PolicyNetwork) -> dict[str, slice]:
-    ends = np.cumsum([width for _, width in made.adapter.pieces]).tolist()
-    return {name: slice(end - width, end) for (name, width), end in zip(made.adapter.pieces, ends, strict=True)}
+def pieces_of(policy: PolicyNetwork) -> dict[str, slice]:
+    ends = np.cumsum([width for _, width in policy.adapter.pieces]).tolist()
+    return {name: slice(end - width, end) for (name, width), end in zip(policy.adapter.pieces, ends, strict=True)}
 
 
-def items_of(made: PolicyNetwork) -> list[slice]:
+def items_of(policy: PolicyNetwork) -> list[slice]:
     """The pieces that tell of single items, in the order in which items are compared."""
-    pieces = pieces_of(made)
-    said = [name for name in pieces if name.startswith(("own_claim", "mine_offer", "theirs_offer"))]
-    return [pieces[name] for name in (*ITEM_PIECES, *said) if name in pieces]
+    pieces = pieces_of(policy)
+    history = [name for name in pieces if name.startswith(("own_claim", "mine_offer", "theirs_offer"))]
+    return [pieces[name] for name in (*ITEM_PIECES, *history) if name in pieces]
 
 
-def permuted(made: PolicyNetwork, features: torch.Tensor, order: list[int]) -> torch.Tensor:
+def permuted(policy: PolicyNetwork, features: torch.Tensor, order: list[int]) -> torch.Tensor:
     """Features ``[B, F]`` of the same turns with item ``order[i]`` called ``i``."""
     changed = features.clone()
-    for piece in items_of(made):
+    for piece in items_of(policy):
         changed[:, piece] = features[:, piece][:, order]
     return changed
 
 
-def drawn(made: PolicyNetwork, size: int, seed: int, levels: int = 11) -> torch.Tensor:
+def drawn(policy: PolicyNetwork, size: int, seed: int, levels: int = 11) -> torch.Tensor:
     """Features ``[size, F]``: whole numbers below ``levels``, each divided by its largest."""
     rng, columns = np.random.default_rng(seed), []
-    for name, width in made.adapter.pieces:
+    for name, width in policy.adapter.pieces:
         top = WHOLE.get(name, 5 if "mine" in name or "theirs" in name or name == "own_claim" else 1)
         columns.append(rng.integers(min(top + 1, levels), size=(size, width)) * np.float32(1 / top))
     return torch.from_numpy(np.concatenate(columns, axis=1).astype(np.float32))
 
 
-def distinct(made: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
-    """Which rows hold three items that differ in something that is seen."""
-    items = torch.stack([features[:, piece] for piece in items_of(made)], dim=2)  # [B, 3, pieces]
+def distinct(policy: PolicyNetwork, features: torch.Tensor) -> torch.Tensor:
+    """Mask of the rows whose three items differ in an observed feature."""
+    items = torch.stack([features[:, piece] for piece in items_of(policy)], dim=2)  # [B, 3, pieces]
     return torch.stack([(items[:, i] != items[:, j]).any(dim=1) for i, j in ((0, 1), (0, 2), (1, 2))]).all(dim=0)
 
 
@@ -91,48 +91,48 @@ def test_item_order_keys():
     count    1     3     1      places     0     2     1    (the offers decide between books and balls)
     offer    0     0     1
     """
-    made = network(full=False)
-    pieces = pieces_of(made)
-    features = torch.zeros(2, made.adapter.width)
+    policy = network(full=False)
+    pieces = pieces_of(policy)
+    features = torch.zeros(2, policy.adapter.width)
     features[:, pieces["my_utilities"]] = torch.tensor([[3, 0, 1], [2, 2, 2]]) / 10
     features[:, pieces["counts"]] = torch.tensor([[1, 1, 4], [1, 3, 1]]) / 4
     features[:, pieces["last_partner_offer_for_me"]] = torch.tensor([[0, 1, 4], [0, 0, 1]]) / 4
-    columns, order = features.t(), ItemOrder(made.adapter.pieces)
+    columns, order = features.t(), ItemOrder(policy.adapter.pieces)
     places = order.places(columns)
     assert places.t().tolist() == [[2, 0, 1], [0, 2, 1]]
     arranged = order.order_items(columns, places).t()
     assert (arranged[0, pieces["my_utilities"]] * 10).round().tolist() == [0, 1, 3]
     assert (arranged[0, pieces["counts"]] * 4).tolist() == [1, 4, 1], "a count goes where its item goes"
     assert (arranged[1, pieces["last_partner_offer_for_me"]] * 4).tolist() == [0, 1, 0]
-    others = [column for name, piece in pieces.items() if name not in ITEM_PIECES for column in range(26)[piece]]
-    assert torch.equal(arranged[:, others], features[:, others])
-    said = torch.arange(4 * 5 * 2.0).view(4, 5, 2)
-    back = in_turn_order(said, places)
-    assert torch.equal(back[0], said[0]) and torch.equal(back[1, :, 0], said[3, :, 0])
+    other_columns = [column for name, piece in pieces.items() if name not in ITEM_PIECES for column in range(26)[piece]]
+    assert torch.equal(arranged[:, other_columns], features[:, other_columns])
+    logits = torch.arange(4 * 5 * 2.0).view(4, 5, 2)
+    back = in_turn_order(logits, places)
+    assert torch.equal(back[0], logits[0]) and torch.equal(back[1, :, 0], logits[3, :, 0])
 
 
 def test_equal_items_keep_turn_order():
-    made = network()
-    order, features = ItemOrder(made.adapter.pieces), drawn(made, 300, seed=1, levels=1)
+    policy = network()
+    order, features = ItemOrder(policy.adapter.pieces), drawn(policy, 300, seed=1, levels=1)
     assert order.places(features.t()).t().tolist() == [[0, 1, 2]] * 300
-    logits = made(features)[0]
+    logits = policy(features)[0]
     assert not torch.equal(logits[:, 1], logits[:, 2])
 
 
 @pytest.mark.parametrize("max_count", [1, 4, 10])
 def test_item_order_is_lexicographic(max_count):
     """Hints are shares of a cap: the smallest difference between any two numbers of a piece is 1/9 - 1/10."""
-    made = PolicyNetwork(NetworkShape(max_count, hidden=(8,), **FULL), seed=None)
-    pieces, rng = pieces_of(made), np.random.default_rng(max_count)
+    policy = PolicyNetwork(NetworkShape(max_count, hidden=(8,), **FULL), seed=None)
+    pieces, rng = pieces_of(policy), np.random.default_rng(max_count)
     shares = np.array([k / n for n in range(1, max_count + 1) for k in range(n + 1)], dtype=np.float32)
-    features = np.zeros((2000, made.adapter.width), dtype=np.float32)
+    features = np.zeros((2000, policy.adapter.width), dtype=np.float32)
     for name in ITEM_PIECES:
         few = rng.choice(shares, size=(2000, 2))  # two numbers for three items: many are alike in it
         features[:, pieces[name]] = few[np.arange(2000)[:, None], rng.integers(2, size=(2000, 3))]
-    places = ItemOrder(made.adapter.pieces).places(torch.from_numpy(features).t()).t().numpy()
-    for row, found in zip(features, places, strict=True):
+    places = ItemOrder(policy.adapter.pieces).places(torch.from_numpy(features).t()).t().numpy()
+    for row, order in zip(features, places, strict=True):
         items = [tuple(row[pieces[name]][item] for name in ITEM_PIECES) for item in range(3)]
-        assert found.tolist() == [sorted(range(3), key=lambda item: items[item]).index(item) for item in range(3)]
+        assert order.tolist() == [sorted(range(3), key=lambda item: items[item]).index(item) for item in range(3)]
 
 
 def test_all_item_features_are_reordered():
@@ -148,17 +148,17 @@ def test_all_item_features_are_reordered():
 @pytest.mark.parametrize("size", [1, 64])
 def test_item_order_uses_history(size):
     """Thirty comparisons of few levels, so that many are decided late; against Python's own comparison."""
-    made = network(history=True)
+    policy = network(history=True)
     rng = np.random.default_rng(size)
-    order, items = ItemOrder(made.adapter.pieces, 5), items_of(made)
+    order, items = ItemOrder(policy.adapter.pieces, 5), items_of(policy)
     for _ in range(30):
-        features = torch.zeros(size, made.adapter.width)
+        features = torch.zeros(size, policy.adapter.width)
         for piece in items[rng.integers(len(items)) :]:
             features[:, piece] = torch.from_numpy(rng.integers(2, size=(size, 3)) * np.float32(3 / 5)).float()
         places = order.places(features.t()).t().tolist()
-        for row, found in zip(features, places, strict=True):
-            told = [tuple(row[piece][item].item() for piece in items) for item in range(3)]
-            assert found == [sorted(range(3), key=lambda item: told[item]).index(item) for item in range(3)]
+        for row, row_places in zip(features, places, strict=True):
+            keys = [tuple(row[piece][item].item() for piece in items) for item in range(3)]
+            assert row_places == [sorted(range(3), key=lambda item: keys[item]).index(item) for item in range(3)]
 
 
 # -- the network -----------------------------------------------------------------------------------------------------
@@ -166,22 +166,22 @@ def test_item_order_uses_history(size):
 
 @given(st.integers(0, 2**32), st.sampled_from(PERMUTATIONS), st.sampled_from([2, 3, 11]), st.booleans(), st.booleans())
 def test_permuted_items_give_same_output(seed, order, levels, full, history):
-    """Values to the bit, logits of each item where that item is now; whatever else is seen and was said."""
-    made = network(full=full, history=history)
-    features = drawn(made, 64, seed, levels)
-    changed = permuted(made, features, order)
-    assert torch.equal(distinct(made, features), distinct(made, changed))
+    """Values are equal to the bit, and logits of each item move with the item, for any other features."""
+    policy = network(full=full, history=history)
+    features = drawn(policy, 64, seed, levels)
+    changed = permuted(policy, features, order)
+    assert torch.equal(distinct(policy, features), distinct(policy, changed))
     with torch.no_grad():
-        (logits, value), (after, value_after) = made(features), made(changed)
+        (logits, value), (after, value_after) = policy(features), policy(changed)
     assert torch.equal(value, value_after) and torch.equal(logits[:, 0], after[:, 0])
-    rows = distinct(made, features)
+    rows = distinct(policy, features)
     assert torch.equal(logits[:, 1:][:, order][rows], after[:, 1:][rows])
 
 
 def test_unsorted_network_depends_on_item_names():
-    made = network(sorted_items=False)
-    features = drawn(made, 64, 5)
-    assert not torch.allclose(made(features)[1], made(permuted(made, features, [1, 0, 2]))[1])
+    policy = network(sorted_items=False)
+    features = drawn(policy, 64, 5)
+    assert not torch.allclose(policy(features)[1], policy(permuted(policy, features, [1, 0, 2]))[1])
 
 
 def test_sorted_items_equal_manual_sorting():
@@ -194,16 +194,19 @@ def test_sorted_items_equal_manual_sorting():
     target = torch.rand(192, 4, 5, generator=torch.Generator().manual_seed(1))
     moved = torch.cat([target[:, :1], target[:, 1:].gather(1, by_place[:, :, None].expand(-1, -1, 5))], dim=1)
     losses = []
-    for made, read, wanted in ((sorts, features, target), (plain, order.order_items(features.t(), places).t(), moved)):
-        made.zero_grad()
-        logits, value = made(read)
-        losses.append((logits - wanted).square().sum() + value.square().sum())
+    for policy, read, expected in (
+        (sorts, features, target),
+        (plain, order.order_items(features.t(), places).t(), moved),
+    ):
+        policy.zero_grad()
+        logits, value = policy(read)
+        losses.append((logits - expected).square().sum() + value.square().sum())
         losses[-1].backward()
     torch.testing.assert_close(*losses)
-    for mine, theirs in zip(sorts.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-4, atol=1e-3)
-    for made in (sorts, plain):
-        made.zero_grad(set_to_none=True)
+    for weights, plain_weights in zip(sorts.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(weights.grad, plain_weights.grad, rtol=1e-4, atol=1e-3)
+    for policy in (sorts, plain):
+        policy.zero_grad(set_to_none=True)
 
 
 @pytest.mark.parametrize(("greedy", "full"), [(False, True), (True, False)])
@@ -212,13 +215,13 @@ def test_it_keeps_to_the_contract(greedy, full):
 
 
 def test_rows_are_independent_of_the_batch():
-    made = network()
-    features = drawn(made, 500, 11)
+    policy = network()
+    features = drawn(policy, 500, 11)
     with torch.no_grad():
-        whole = made(features)[0]
+        logits = policy(features)[0]
         for size in (64, 128, 192):
             mixed = torch.from_numpy(np.random.default_rng(size).permutation(500)[:size])
-            torch.testing.assert_close(made(features[mixed])[0], whole[mixed], rtol=0, atol=1e-5)
+            torch.testing.assert_close(policy(features[mixed])[0], logits[mixed], rtol=0, atol=1e-5)
 
 
 def test_games_are_invariant_to_item_permutation():
@@ -242,19 +245,19 @@ def test_games_are_invariant_to_item_permutation():
 # -- kept ------------------------------------------------------------------------------------------------------------
 
 
-def saved(folder: Path, made: PolicyNetwork) -> Path:
-    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
-    save_checkpoint(folder / "policy.json", tensors, network_note(made))
+def saved(folder: Path, policy: PolicyNetwork) -> Path:
+    tensors = {f"network.{name}": value for name, value in policy.state_dict().items()}
+    save_checkpoint(folder / "policy.json", tensors, network_note(policy))
     return folder / "policy.json"
 
 
 @pytest.mark.parametrize("sorts", [False, True])
 def test_checkpoint_notes_sorted_items(tmp_path, sorts):
-    made = network(sorted_items=sorts)
-    loaded = load_checkpoint(saved(tmp_path, made)).network()
-    features = drawn(made, 64, 13)
-    assert loaded.shape == made.shape and loaded.shape.sorted_items is sorts
-    assert torch.equal(loaded(features)[0], made(features)[0])
+    policy = network(sorted_items=sorts)
+    loaded = load_checkpoint(saved(tmp_path, policy)).network()
+    features = drawn(policy, 64, 13)
+    assert loaded.shape == policy.shape and loaded.shape.sorted_items is sorts
+    assert torch.equal(loaded(features)[0], policy(features)[0])
 
 
 def test_note_without_sorted_items_is_unsorted(tmp_path):
@@ -266,24 +269,24 @@ def test_note_without_sorted_items_is_unsorted(tmp_path):
     assert load_checkpoint(path).network().shape == network(sorted_items=False).shape
 
 
-@pytest.mark.parametrize("told", ["yes", 1, None])
-def test_invalid_sorted_items_is_refused(told):
-    made = network()
-    about = network_note(made)
-    about["network"]["sorted_items"] = told
-    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
+@pytest.mark.parametrize("setting", ["yes", 1, None])
+def test_invalid_sorted_items_is_refused(setting):
+    policy = network()
+    about = network_note(policy)
+    about["network"]["sorted_items"] = setting
+    tensors = {f"network.{name}": value for name, value in policy.state_dict().items()}
     with pytest.raises(CheckpointError, match=r"here: describes no network.*sorted_items"):
         Weights(tensors, about, "here").network()
 
 
 def test_sorted_training_resumes_exactly(tmp_path):
-    told = {"rollout": 5, "num_envs": 16, "minibatch": 64, "hidden": [16], "sorted_items": True, "epochs": 2}
-    config = TrainConfig.model_validate({"env": {"scenarios": "lewis"}, "training": told})
-    whole, other = begin(config), begin(config)
-    assert whole.learner.network.shape.sorted_items
-    whole.step()
-    other.restore(whole.state().save(tmp_path))
-    first, second = whole.step(), other.step()
+    settings = {"rollout": 5, "num_envs": 16, "minibatch": 64, "hidden": [16], "sorted_items": True, "epochs": 2}
+    config = TrainConfig.model_validate({"env": {"scenarios": "lewis"}, "training": settings})
+    uninterrupted, resumed = begin(config), begin(config)
+    assert uninterrupted.learner.network.shape.sorted_items
+    uninterrupted.step()
+    resumed.restore(uninterrupted.state().save(tmp_path))
+    first, second = uninterrupted.step(), resumed.step()
     assert (first.score, first.metrics) == (second.score, second.metrics)  # the rest of a row is counters and the clock
-    for one, same in zip(whole.learner.network.parameters(), other.learner.network.parameters(), strict=True):
+    for one, same in zip(uninterrupted.learner.network.parameters(), resumed.learner.network.parameters(), strict=True):
         assert torch.equal(one, same)

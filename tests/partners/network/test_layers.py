@@ -25,11 +25,11 @@ def test_layers_and_their_gradients_equal_pytorchs(layer, plain, size, width):
     inputs = [torch.randn(size, width, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in range(2)]
     outputs = layer.apply(inputs[0], weights.weight, weights.bias), plain(weights(inputs[1]))
     torch.testing.assert_close(*outputs, **ROUNDING)
-    ours, theirs = (
+    gradients, expected_gradients = (
         torch.autograd.grad(output.square().sum(), (rows, weights.weight, weights.bias))
         for output, rows in zip(outputs, inputs, strict=True)
     )
-    for gradient, expected in zip(ours, theirs, strict=True):
+    for gradient, expected in zip(gradients, expected_gradients, strict=True):
         torch.testing.assert_close(gradient, expected, **ROUNDING)
 
 
@@ -45,7 +45,7 @@ def test_the_gradients_of_a_network_are_those_of_the_plain_one():
     features = _features(network, 200)
     logits, value = network(features)
     (logits.square().sum() + value.square().sum()).backward()
-    found = {name: weight.grad for name, weight in network.named_parameters()}
+    gradients = {name: weight.grad for name, weight in network.named_parameters()}
     weights = {name: weight.detach().clone().requires_grad_() for name, weight in network.named_parameters()}
     hidden = network.one_hot(network.prepare(features))
     for layer in ("trunk.0", "trunk.2"):
@@ -54,5 +54,5 @@ def test_the_gradients_of_a_network_are_those_of_the_plain_one():
     torch.testing.assert_close(logits.flatten(1), out[:, :-1], **ROUNDING)
     torch.testing.assert_close(value, out[:, -1], **ROUNDING)
     out.square().sum().backward()
-    for name, gradient in found.items():
+    for name, gradient in gradients.items():
         torch.testing.assert_close(gradient, weights[name].grad, **ROUNDING)

@@ -1,4 +1,4 @@
-"""A network asked one game at a time, without PyTorch: the same answers as with it."""
+"""A network in NumPy, one game at a time: the same outputs as with PyTorch."""
 
 from __future__ import annotations
 
@@ -44,40 +44,40 @@ SOURCES = ("lewis", "by_hand")
 
 def saved(folder: Path, about: dict | None = None, **shape: object) -> tuple[PolicyNetwork, Path]:
     """A network with opinions, and its checkpoint."""
-    made = PolicyNetwork(NetworkShape(**{"hidden": (32, 16), **shape}), seed=3)  # type: ignore[arg-type]
+    policy = PolicyNetwork(NetworkShape(**{"hidden": (32, 16), **shape}), seed=3)  # type: ignore[arg-type]
     with torch.no_grad():
-        made.head.weight.mul_(100)
+        policy.head.weight.mul_(100)
     path = folder / "made.json"
-    save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()},
-                    {**network_note(made), **(about or {})})  # fmt: skip
-    return made, path
+    save_checkpoint(path, {f"network.{name}": value for name, value in policy.state_dict().items()},
+                    {**network_note(policy), **(about or {})})  # fmt: skip
+    return policy, path
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_numpy_probabilities_match_torch(name, tmp_path):
-    made, path = saved(tmp_path, **SHAPES[name])
+    policy, path = saved(tmp_path, **SHAPES[name])
     plain, _ = load_numpy_network(path)
     for position in positions(
-        Heuristic(), max_count=made.shape.max_count, games=6, seed=5, sources=SOURCES, variants=VARIANTS[:4]
+        Heuristic(), max_count=policy.shape.max_count, games=6, seed=5, sources=SOURCES, variants=VARIANTS[:4]
     ):
         turns = position.turns
         with torch.no_grad():
-            read = made.prepare(torch.from_numpy(made.adapter.encode(turns)))
-            logits = made.evaluate(read)[0]
-        own, places = plain.logits(turns)
-        if made.shape.head == "factored":
-            parts = own.reshape(logits.shape)
+            read = policy.prepare(torch.from_numpy(policy.adapter.encode(turns)))
+            logits = policy.evaluate(read)[0]
+        plain_logits, places = plain.logits(turns)
+        if policy.shape.head == "factored":
+            parts = plain_logits.reshape(logits.shape)
             items = parts[:, 1:] if places is None else np.take_along_axis(parts[:, 1:], places[:, :, None], axis=1)
-            own = np.concatenate([parts[:, :1], items], axis=1)
-        assert np.abs(own - logits.numpy()).max() < 2e-5
-        told = (
-            made.distribution(logits, torch.from_numpy(made.mask(turns)), read)
+            plain_logits = np.concatenate([parts[:, :1], items], axis=1)
+        assert np.abs(plain_logits - logits.numpy()).max() < 2e-5
+        expected = (
+            policy.distribution(logits, torch.from_numpy(policy.mask(turns)), read)
             .probabilities(turns.size)
             .by_number(MAX_COUNT)
         )
-        assert np.abs(plain.probabilities(turns).by_number(MAX_COUNT) - told).max() < 1e-5
+        assert np.abs(plain.probabilities(turns).by_number(MAX_COUNT) - expected).max() < 1e-5
         legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], MAX_COUNT)
-        assert not told[~legal].any() and not plain.probabilities(turns).by_number(MAX_COUNT)[~legal].any()
+        assert not expected[~legal].any() and not plain.probabilities(turns).by_number(MAX_COUNT)[~legal].any()
 
 
 GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the slow tests
@@ -92,12 +92,12 @@ GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the
     ],
 )
 def test_numpy_partner_matches_torch(name, greedy, tmp_path):
-    made, path = saved(tmp_path, **SHAPES[name])
-    usual, single = NetworkPartner(made, greedy=greedy), NumpyPartner(load_numpy_network(path)[0], greedy=greedy)
+    policy, path = saved(tmp_path, **SHAPES[name])
+    usual, single = NetworkPartner(policy, greedy=greedy), NumpyPartner(load_numpy_network(path)[0], greedy=greedy)
     assert usual.traits == single.traits
     alike = []
     for position in positions(
-        usual, max_count=made.shape.max_count, games=6, seed=7, sources=SOURCES, variants=VARIANTS[:4]
+        usual, max_count=policy.shape.max_count, games=6, seed=7, sources=SOURCES, variants=VARIANTS[:4]
     ):
         one, other = usual.act(position.turns), single.act(position.turns)
         same = (one.act_type == other.act_type) & (one.oA == other.oA).all(axis=1)
@@ -116,18 +116,18 @@ def test_numpy_partner_conforms(greedy, tmp_path):
 
 def test_shipped_expert_numpy_equals_torch():
     source = open_source("lewis", split="paper_test")
-    both = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
-    assert isinstance(both[1], NumpyPartner)
-    one, other = (rollout((expert, Heuristic()), source.block(3, 0, 300), Rules(), seed=0) for expert in both)
+    experts = [seat_occupant("expert"), seat_occupant("expert", one_game=True)]
+    assert isinstance(experts[1], NumpyPartner)
+    one, other = (rollout((expert, Heuristic()), source.block(3, 0, 300), Rules(), seed=0) for expert in experts)
     assert (one.act == other.act).all() and (one.oA == other.oA).all()
 
 
 def test_numpy_clone_has_rare_disagree(tmp_path):
-    made, path = saved(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
+    policy, path = saved(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
     single = checkpoint(str(path), one_game=True)
     for rules in (Rules(), Rules(disagree="rejects")):
         turns = GameBatch(open_source("lewis").block(1, 0, 20), rules).turns()
-        assert np.abs(single.probs(turns, 4) - ClonedPartner(made).probs(turns, 4)).max() < 1e-5
+        assert np.abs(single.probs(turns, 4) - ClonedPartner(policy).probs(turns, 4)).max() < 1e-5
 
 
 def test_environments_use_numpy_by_default():
@@ -139,9 +139,9 @@ def test_environments_use_numpy_by_default():
 
 @pytest.mark.parametrize("change", ["missing", "tensors", "shape", "finite", "layout"])
 def test_numpy_refuses_bad_checkpoints(change, tmp_path):
-    made, path = saved(tmp_path)
-    weights = {f"network.{name}": value.clone() for name, value in made.state_dict().items()}
-    about = network_note(made)
+    policy, path = saved(tmp_path)
+    weights = {f"network.{name}": value.clone() for name, value in policy.state_dict().items()}
+    about = network_note(policy)
     if change == "shape":
         weights["network.head.bias"] = weights["network.head.bias"][:-1]
     if change == "finite":
@@ -153,12 +153,12 @@ def test_numpy_refuses_bad_checkpoints(change, tmp_path):
         path.unlink()
     if change == "tensors":
         path.with_suffix(".safetensors").write_bytes(b"-")
-    told = []
+    messages = []
     for one_game in (True, False):
         with pytest.raises(CheckpointError) as caught:
             checkpoint(str(path), one_game=one_game)
-        told.append(str(caught.value).split("(")[0].split("describes: ")[0])
-    assert told[0] == told[1]
+        messages.append(str(caught.value).split("(")[0].split("describes: ")[0])
+    assert messages[0] == messages[1]
     stands_in = seat_occupant({"kind": "expert", "path": str(path), "fallback": "heuristic"}, one_game=True)
     assert stands_in.traits.deterministic
 
@@ -171,8 +171,8 @@ def test_playing_one_game_against_the_expert_loads_no_pytorch():
         "env.step(env.action_space.sample(info['action_mask']))\n"
         "print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "False"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert result.stdout.strip() == "False"
 
 
 def test_shipped_expert_shape():

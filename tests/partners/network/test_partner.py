@@ -23,14 +23,14 @@ MAX_COUNT = 4
 
 def network(sharpness: float = 100.0, **shape: object) -> PolicyNetwork:
     """A network with opinions: a new one's head is small, so its choices are almost uniform."""
-    made = PolicyNetwork(NetworkShape(**{"hidden": (32,), **shape}), seed=3)  # type: ignore[arg-type]
+    policy = PolicyNetwork(NetworkShape(**{"hidden": (32,), **shape}), seed=3)  # type: ignore[arg-type]
     with torch.no_grad():
-        made.head.weight.mul_(sharpness)
-    return made
+        policy.head.weight.mul_(sharpness)
+    return policy
 
 
 @pytest.fixture(scope="module")
-def seen() -> list[Turns]:
+def observed() -> list[Turns]:
     """Positions of every rule variant and scenario source that such a network may meet."""
     partner = NetworkPartner(network())
     return [position.turns for position in positions(partner, max_count=MAX_COUNT, games=40, seed=5)]
@@ -51,7 +51,7 @@ FLAT, ALL = {"history": "flat"}, {"partner_utilities": True, "hints": True, "max
     [
         (FLAT, True),
         (ALL, False),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((FLAT, False), (ALL, True))),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((FLAT, False), (ALL, True))),
     ],
 )
 def test_network_partner_conforms(shape, greedy):
@@ -59,87 +59,87 @@ def test_network_partner_conforms(shape, greedy):
 
 
 def test_another_process_gets_the_same_answers():
-    both = {
+    partners = {
         "sampled": NetworkPartner(network(max_count=10)),
         "greedy": NetworkPartner(network(max_count=10), greedy=True),
     }
-    check_in_another_process(both, games=4, sources=("lewis",))
+    check_in_another_process(partners, games=4, sources=("lewis",))
 
 
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
-def test_sampled_policy_of_greedy_partner(seen, kind):
-    made = network()
-    sampled, own = kind(made, greedy=True).sampling_policy(), kind(made)
+def test_sampled_policy_of_greedy_partner(observed, kind):
+    policy = network()
+    sampled, plain = kind(policy, greedy=True).sampling_policy(), kind(policy)
     assert not sampled.traits.deterministic and type(sampled) is kind
-    for turns in seen:
-        assert (sampled.probs(turns, MAX_COUNT) == own.probs(turns, MAX_COUNT)).all()
+    for turns in observed:
+        assert (sampled.probs(turns, MAX_COUNT) == plain.probs(turns, MAX_COUNT)).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 200])
-def test_rows_are_independent_of_the_batch(seen, size):
+def test_rows_are_independent_of_the_batch(observed, size):
     partner = NetworkPartner(network())
-    turns = many(seen[3], 500)
-    whole = partner.choose(turns)
+    turns = many(observed[3], 500)
+    choices = partner.choose(turns)
     mixed = np.random.default_rng(size).permutation(500)[:size]
     alone = partner.choose(turns.rows(mixed))
-    assert torch.equal(alone.act, whole.act[mixed]) and torch.equal(alone.oA, whole.oA[mixed])
-    assert torch.allclose(alone.log_prob, whole.log_prob[mixed], atol=1e-5, rtol=0)
-    assert torch.allclose(alone.value, whole.value[mixed], atol=1e-5, rtol=0)
-    here, there = (partner.network(part)[0] for part in (alone.features, whole.features))
-    assert torch.allclose(here, there[mixed], atol=1e-5, rtol=0)
+    assert torch.equal(alone.act, choices.act[mixed]) and torch.equal(alone.oA, choices.oA[mixed])
+    assert torch.allclose(alone.log_prob, choices.log_prob[mixed], atol=1e-5, rtol=0)
+    assert torch.allclose(alone.value, choices.value[mixed], atol=1e-5, rtol=0)
+    logits_alone, logits = (partner.network(part)[0] for part in (alone.features, choices.features))
+    assert torch.allclose(logits_alone, logits[mixed], atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 100.0, 3000.0])
-def test_network_acts_are_legal(seen, sharpness):
+def test_network_acts_are_legal(observed, sharpness):
     partner = NetworkPartner(network(sharpness))
-    asked = 0
-    for number, position in enumerate(seen):
+    decided = 0
+    for number, position in enumerate(observed):
         turns = many(position, 600, number)
         # A third of the rows get the extremes of what noise can be, in every combination.
         extremes = np.array([0.0, np.nextafter(0, 1), LARGEST_UNIFORM, 0.5])
         turns.noise[:200, :4] = extremes[np.random.default_rng(number).integers(4, size=(200, 4))]
-        said = partner.act(turns)
-        assert turns.act_mask[np.arange(turns.size), said.act_type].all()
-        assert ((said.oA >= 0) & (said.oA <= turns.counts)).all()
-        assert not said.oA[said.act_type > Act.INSIST].any()
-        assert ((said.confidence >= 0) & (said.confidence <= 1)).all()
-        assert (said.cause == Cause.FREE).all()
-        asked += turns.size
-    assert asked > 50_000  # at each of the three sharpnesses
+        decisions = partner.act(turns)
+        assert turns.act_mask[np.arange(turns.size), decisions.act_type].all()
+        assert ((decisions.oA >= 0) & (decisions.oA <= turns.counts)).all()
+        assert not decisions.oA[decisions.act_type > Act.INSIST].any()
+        assert ((decisions.confidence >= 0) & (decisions.confidence <= 1)).all()
+        assert (decisions.cause == Cause.FREE).all()
+        decided += turns.size
+    assert decided > 50_000  # at each of the three sharpnesses
 
 
 @pytest.mark.parametrize("uniform", [0.0, LARGEST_UNIFORM])
-def test_extreme_noise_gives_first_and_last_legal_choice(seen, uniform):
+def test_extreme_noise_gives_first_and_last_legal_choice(observed, uniform):
     partner = NetworkPartner(network(1.0))
-    turns = many(seen[5], 300)
+    turns = many(observed[5], 300)
     turns.noise[:] = uniform
-    said = partner.choose(turns)
-    assert (said.act == (Act.END if uniform else Act.PROPOSE)).all()
-    assert (said.oA.numpy() == (turns.counts if uniform else 0)).all()
+    choices = partner.choose(turns)
+    assert (choices.act == (Act.END if uniform else Act.PROPOSE)).all()
+    assert (choices.oA.numpy() == (turns.counts if uniform else 0)).all()
 
 
-def test_tiny_probabilities_are_safe(seen):
-    made = network()
+def test_tiny_probabilities_are_safe(observed):
+    policy = network()
     with torch.no_grad():
-        made.head.weight.zero_()
-        made.head.bias.copy_(torch.linspace(0, -200, len(made.head.bias)))  # e**-200 is 0 in float32
-    partner = NetworkPartner(made)
+        policy.head.weight.zero_()
+        policy.head.bias.copy_(torch.linspace(0, -200, len(policy.head.bias)))  # e**-200 is 0 in float32
+    partner = NetworkPartner(policy)
     for uniform in (0.0, 0.5, LARGEST_UNIFORM):
-        turns = many(seen[5], 100)
+        turns = many(observed[5], 100)
         turns.noise[:] = uniform
-        said = partner.act(turns)
-        assert np.isfinite(said.confidence).all() and (said.oA <= turns.counts).all()
+        decisions = partner.act(turns)
+        assert np.isfinite(decisions.confidence).all() and (decisions.oA <= turns.counts).all()
         assert torch.isfinite(partner.choose(turns).log_prob).all()
 
 
-def test_sample_frequencies_match_probabilities(seen):
+def test_sample_frequencies_match_probabilities(observed):
     partner, size = NetworkPartner(network(60.0)), 20_000
     for number, row in ((2, 0), (3, 7), (20, 3)):
-        one = seen[number].rows(np.array([row]))
+        one = observed[number].rows(np.array([row]))
         probs = partner.probs(one, MAX_COUNT)[0]
         turns = many(one, size, number)
-        said = partner.act(turns)
-        counted = np.bincount(action_index(said.act_type, said.oA, MAX_COUNT), minlength=len(probs))
+        decisions = partner.act(turns)
+        counted = np.bincount(action_index(decisions.act_type, decisions.oA, MAX_COUNT), minlength=len(probs))
         assert not counted[probs == 0].any()
         likely = probs * size >= 5
         assert likely.sum() > 3
@@ -150,62 +150,62 @@ def test_sample_frequencies_match_probabilities(seen):
 
 
 @pytest.mark.parametrize("greedy", [False, True])
-def test_probs_match_numbered_acts(seen, greedy):
+def test_probs_match_numbered_acts(observed, greedy):
     partner = NetworkPartner(network(), greedy=greedy)
-    for turns in seen:
+    for turns in observed:
         probs = partner.probs(turns, MAX_COUNT)
         legal = legal_action_mask(turns.counts, turns.act_mask[:, Act.AGREE], MAX_COUNT)
         assert probs.shape == legal.shape and probs.sum(axis=1) == pytest.approx(np.ones(turns.size), abs=1e-12)
         assert (probs[~legal] == 0).all() and (probs >= 0).all()
-        said = partner.act(turns)
-        chosen = probs[np.arange(turns.size), action_index(said.act_type, said.oA, MAX_COUNT)]
+        decisions = partner.act(turns)
+        chosen = probs[np.arange(turns.size), action_index(decisions.act_type, decisions.oA, MAX_COUNT)]
         if greedy:
             assert (chosen == 1).all() and (np.sort(probs, axis=1)[:, :-1] == 0).all()
         else:
-            assert chosen == pytest.approx(said.confidence, abs=1e-5)
+            assert chosen == pytest.approx(decisions.confidence, abs=1e-5)
 
 
-def test_greedy_takes_likeliest_parts(seen):
-    made = network()
-    greedy, sampled = NetworkPartner(made, greedy=True), NetworkPartner(made)
-    for turns in seen:
-        said = greedy.act(turns)
+def test_greedy_takes_likeliest_parts(observed):
+    policy = network()
+    greedy, sampled = NetworkPartner(policy, greedy=True), NetworkPartner(policy)
+    for turns in observed:
+        decisions = greedy.act(turns)
         probs = sampled.probs(turns, MAX_COUNT)
         act, oA = action_at(np.arange(probs.shape[1]), MAX_COUNT)
         by_act = np.stack([probs[:, act == kind].sum(axis=1) for kind in Act], axis=1)
-        assert (by_act[np.arange(turns.size), said.act_type] >= by_act.max(axis=1) - 1e-6).all()
+        assert (by_act[np.arange(turns.size), decisions.act_type] >= by_act.max(axis=1) - 1e-6).all()
         for item in range(3):  # entries are independent: the likeliest offer has the likeliest entries
             entries = np.stack(
                 [probs[:, (act == Act.PROPOSE) & (oA[:, item] == n)].sum(axis=1) for n in range(5)], axis=1
             )
-            offered = said.act_type <= Act.INSIST
-            likeliest = entries[np.arange(turns.size), said.oA[:, item]] >= entries.max(axis=1) - 1e-6
+            offered = decisions.act_type <= Act.INSIST
+            likeliest = entries[np.arange(turns.size), decisions.oA[:, item]] >= entries.max(axis=1) - 1e-6
             assert likeliest[offered].all()
 
 
-def test_the_grid_of_acts_may_be_wider_than_the_network(seen):
+def test_the_grid_of_acts_may_be_wider_than_the_network(observed):
     partner = NetworkPartner(network())
-    narrow, wide = partner.probs(seen[3], MAX_COUNT), partner.probs(seen[3], 7)
+    narrow, wide = partner.probs(observed[3], MAX_COUNT), partner.probs(observed[3], 7)
     act, oA = action_at(np.arange(narrow.shape[1]), MAX_COUNT)
     assert (wide[:, action_index(act, oA, 7)] == narrow).all() and wide.sum(axis=1) == pytest.approx(1)
 
 
-def test_hints_matter_only_to_hint_networks(seen):
-    turns = many(seen[3], 50)
-    told = turns._replace(hint_features=HintSchedule(RandomHinter()).hint_features(turns).copy())
-    hearing, deaf = NetworkPartner(network(hints=True)), NetworkPartner(network())
-    assert (hearing.probs(turns, MAX_COUNT) != hearing.probs(told, MAX_COUNT)).any()
-    assert (deaf.probs(turns, MAX_COUNT) == deaf.probs(told, MAX_COUNT)).all()
+def test_hints_matter_only_to_hint_networks(observed):
+    turns = many(observed[3], 50)
+    hinted = turns._replace(hint_features=HintSchedule(RandomHinter()).hint_features(turns).copy())
+    with_hints, without_hints = NetworkPartner(network(hints=True)), NetworkPartner(network())
+    assert (with_hints.probs(turns, MAX_COUNT) != with_hints.probs(hinted, MAX_COUNT)).any()
+    assert (without_hints.probs(turns, MAX_COUNT) == without_hints.probs(hinted, MAX_COUNT)).all()
 
 
 def test_integers_become_one_hot():
     source = open_source("lewis", split="train")
-    made = network()
-    partner = NetworkPartner(made)
+    policy = network()
+    partner = NetworkPartner(policy)
     games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0)
     assert games.size == 64
     turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
-    expanded = made.one_hot(made.prepare(partner.choose(turns).features)).numpy()
+    expanded = policy.one_hot(policy.prepare(partner.choose(turns).features)).numpy()
     # counts: 3 items of 5 levels; my values: 3 of 11; the last offer: 3 of 5; turns: 11; then the act as it is.
     counts = expanded[:, :15].reshape(-1, 3, 5)
     assert (counts.sum(axis=2) == 1).all() and (counts.argmax(axis=2) == turns.counts).all()
@@ -216,12 +216,14 @@ def test_integers_become_one_hot():
 
 def test_weights_are_function_of_seed():
     first, same, other = (PolicyNetwork(NetworkShape(), seed=seed) for seed in (1, 1, 2))
-    for mine, again, theirs in zip(first.parameters(), same.parameters(), other.parameters(), strict=True):
-        assert torch.equal(mine, again)
-        assert mine.ndim == 1 or not torch.equal(mine, theirs)
+    for weights, same_weights, other_weights in zip(
+        first.parameters(), same.parameters(), other.parameters(), strict=True
+    ):
+        assert torch.equal(weights, same_weights)
+        assert weights.ndim == 1 or not torch.equal(weights, other_weights)
 
 
-def test_few_rows_use_one_thread(seen):
+def test_few_rows_use_one_thread(observed):
     threads = []
 
     class Counting(PolicyNetwork):
@@ -229,13 +231,13 @@ def test_few_rows_use_one_thread(seen):
             threads.append(torch.get_num_threads())
             return super().trunk_output(inputs)
 
-    made = Counting(network().shape)
+    policy = Counting(network().shape)
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
-        NetworkPartner(made).act(seen[0])
+        NetworkPartner(policy).act(observed[0])
         many = open_source("lewis").block(1, 0, 65)
-        rollout((NetworkPartner(made), NetworkPartner(made)), many, Rules(1), seed=0)
+        rollout((NetworkPartner(policy), NetworkPartner(policy)), many, Rules(1), seed=0)
         assert threads == [1, 2] and torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

@@ -19,10 +19,12 @@ POOL, MINE = (1, 2, 3), (4, 3, 0)
 TRIPLE = (1, 1, 1)  # one of each: what is kept is easily named
 
 
-def turns_after(*talk, pool=POOL, mine=MINE, theirs=(1, 1, 1), rules=None, prior="uniform", reveal=False, draw=0.0):
-    """What the seat to move sees after ``talk``, a list of (act, oA); every uniform of its noise is ``draw``."""
+def turns_after(
+    *talk, pool=POOL, values=MINE, partner_values=(1, 1, 1), rules=None, prior="uniform", reveal=False, draw=0.0
+):
+    """The turn of the seat to move after ``talk``, a list of (act, oA); every uniform of its noise is ``draw``."""
     seat = len(talk) % 2
-    scenario = Scenario(pool, (mine, theirs) if seat == 0 else (theirs, mine))
+    scenario = Scenario(pool, (values, partner_values) if seat == 0 else (partner_values, values))
     table = GameBatch(pack([scenario], prior), rules or Rules(), reveal_partner_utilities=reveal)
     for act, oA in talk:
         table.step(decide(np.array([act]), np.array([oA])))
@@ -31,13 +33,13 @@ def turns_after(*talk, pool=POOL, mine=MINE, theirs=(1, 1, 1), rules=None, prior
 
 def says(partner, *talk, **view):
     """The partner's act after ``talk``, with its claim if it is an offer."""
-    said = seat_occupant(partner).act(turns_after(*talk, **view))
-    act = Act(int(said.act_type[0]))
-    return (act, tuple(said.oA[0].tolist())) if act.is_offer else act
+    decisions = seat_occupant(partner).act(turns_after(*talk, **view))
+    act = Act(int(decisions.act_type[0]))
+    return (act, tuple(decisions.oA[0].tolist())) if act.is_offer else act
 
 
 def claims(partner, length, **view):
-    """What ``seat_0`` claims on each of its turns in a game of ``length`` turns if its partner rejects everything."""
+    """The claims of ``seat_0`` on its turns in a game of ``length`` turns if its partner rejects everything."""
     view = {**view, "rules": Rules(length, "rejects")}
     talk = []
     for turn in range(length):

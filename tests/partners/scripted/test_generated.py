@@ -118,23 +118,24 @@ def test_opening_asks_for_the_start_of_the_path():
 
 def opening_by_hand(dials, counts, values):
     """The claim of a program's first turn by its rule of choice, split by split, in whole numbers as the dials say."""
-    whole = sum(c * v for c, v in zip(counts, values, strict=True))
+    pool_value = sum(c * v for c, v in zip(counts, values, strict=True))
     splits = list(itertools.product(*(range(count + 1) for count in counts)))
     points = {split: sum(n * v for n, v in zip(split, values, strict=True)) for split in splits}
-    enough = math.ceil(dials["start"] * whole - 1e-9)
+    enough = math.ceil(dials["start"] * pool_value - 1e-9)
     least = min(p for p in points.values() if p >= enough)
-    good = [split for split in splits if enough <= points[split] <= max(least, enough + int(dials["slack"] * whole))]
+    most = max(least, enough + int(dials["slack"] * pool_value))
+    good = [split for split in splits if enough <= points[split] <= most]
     wants = {0: lambda c, v: 1.0, 1: lambda c, v: 1 / max(c, 1), 2: lambda c, v: v + 0.01}
     wants[3] = lambda c, v: max(values) - v + 0.01
     weights = [wants[dials["model"]](c, v) for c, v in zip(counts, values, strict=True)]
     total = sum(w * c for w, c in zip(weights, counts, strict=True))
-    taken = {split: sum(n * int(w / total * 4096) for n, w in zip(split, weights, strict=True)) for split in splits}
+    costs = {split: sum(n * int(w / total * 4096) for n, w in zip(split, weights, strict=True)) for split in splits}
     scores = {
         0: lambda split: -points[split],
         1: lambda split: -sum(split),
-        2: lambda split: -taken[split],
-        3: lambda split: -taken[split],  # the partner has offered nothing yet
-        4: lambda split: min(points[split] * 4096 // max(whole, 1), 4096 - taken[split]),
+        2: lambda split: -costs[split],
+        3: lambda split: -costs[split],  # the partner has offered nothing yet
+        4: lambda split: min(points[split] * 4096 // max(pool_value, 1), 4096 - costs[split]),
         5: lambda split: points[split],
         6: lambda split: -sum(0 < n < c for n, c in zip(split, counts, strict=True)),
     }
@@ -147,9 +148,9 @@ def test_opening_is_the_favourite_split_of_its_rule_of_choice():
     start = turns_after(Rules(), "lewis", counts, values, none, np.zeros((0, 3, 12), np.int8), counts * 0)
     table, covered = dials_of(NUMBERS), set()
     plain = (table["perception"] == 0) & (table["slip"] == 0) & (table["jitter"] == 0) & (table["fold"] == 1)
-    for place in np.flatnonzero(plain)[:300]:
-        dials = {name: float(value[place]) for name, value in table.items()}
-        claim = Generated(int(NUMBERS[place])).act(start).oA
+    for i in np.flatnonzero(plain)[:300]:
+        dials = {name: float(value[i]) for name, value in table.items()}
+        claim = Generated(int(NUMBERS[i])).act(start).oA
         for row in range(12):
             assert tuple(claim[row]) == opening_by_hand(dials, counts[row].tolist(), values[row].tolist()), dials
         covered.add((dials["choice"], dials["model"]))
@@ -175,9 +176,9 @@ def test_programs_are_described_by_their_dials():
     texts = [describe(number) for number in NUMBERS[:300].tolist()]
     assert len(set(texts)) == len(texts)
     dials = dials_of(NUMBERS[:300])
-    for place, text in enumerate(texts):
-        assert f"{dials['start'][place]:.0%}" in text
-        assert ("wavers" in text) == (dials["jitter"][place] > 0)
+    for i, text in enumerate(texts):
+        assert f"{dials['start'][i]:.0%}" in text
+        assert ("wavers" in text) == (dials["jitter"][i] > 0)
         for phrase, dial in (("makes", "choice"), ("concede", "exponent"), ("accept", "acceptance")):
             assert phrase in text, dial
     assert {name for _, when in PHRASES for name in when} <= {dial.name for dial in DIALS} | {"range"}

@@ -71,15 +71,15 @@ def test_the_split_nearest_to_a_share(turns):
 
 def test_the_ranking_runs_from_the_best_split_without_worthless_items(turns):
     ranks = ranking(turns)
-    for place in (0, 1, 2, 7, 5000):
-        chosen = at_rank(turns, ranks, np.full(GAMES, place))
+    for rank in (0, 1, 2, 7, 5000):
+        chosen = at_rank(turns, ranks, np.full(GAMES, rank))
         for row in range(GAMES):
             worthless = turns.my_utilities[row] == 0
             useful = [s for s in splits_of(turns, row) if not np.array(s[2])[worthless].any()]
             order = sorted((-points, n, split) for points, n, split in useful)
-            some = sum(points < 0 for points, *_ in order)
-            assert worthwhile(ranks)[row] == some
-            assert tuple(chosen[row]) == order[min(place, max(some - 1, 0))][2]
+            useful_count = sum(points < 0 for points, *_ in order)
+            assert worthwhile(ranks)[row] == useful_count
+            assert tuple(chosen[row]) == order[min(rank, max(useful_count - 1, 0))][2]
 
 
 def test_the_best_split_that_is_not_forbidden(turns):
@@ -110,13 +110,13 @@ def test_filling_takes_the_most_valuable_items_one_by_one(turns):
     target = np.random.default_rng(0).integers(0, pool_worth(turns) + 1)
     chosen = fill_claim(turns, target)
     for row in range(GAMES):
-        values, taken, points = turns.my_utilities[row].astype(int), [0, 0, 0], 0
+        values, claim, points = turns.my_utilities[row].astype(int), [0, 0, 0], 0
         for item in sorted(range(3), key=lambda item: -values[item]):
             for _ in range(turns.counts[row, item]):
                 if points < target[row]:
-                    taken[item] += 1
+                    claim[item] += 1
                     points += values[item]
-        assert chosen[row].tolist() == taken
+        assert chosen[row].tolist() == claim
 
 
 def test_what_is_needed_is_exact_for_every_share_in_hundredths_and_every_whole():
@@ -139,11 +139,11 @@ def test_what_is_needed_is_exact_for_every_share_in_hundredths_and_every_whole()
 def test_time_runs_from_the_first_to_the_last_turn_of_each_seat(length, times):
     pool = np.ones((1, 3), dtype=np.int8)
     table = GameBatch(Scenarios(pool, np.ones((1, 2, 3), dtype=np.int8), "uniform"), Rules(length))
-    seen = []
+    measured = []
     while table.open:
-        seen.append(progress(table.turns()))
+        measured.append(progress(table.turns()))
         table.step(decide(np.zeros(1), pool))
-    assert seen == pytest.approx(times)
+    assert measured == pytest.approx(times)
 
 
 def test_claims_are_read_back_from_the_history():
@@ -162,11 +162,11 @@ def test_claims_are_read_back_from_the_history():
     ]:
         table.step(decide(np.array(acts), np.array([[keep, 0, 1] for keep in first])))
     turns = table.turns()  # seat_0's fourth turn
-    own, theirs = own_claims(turns), partner_claims(turns)
-    assert own.number.tolist() == [3, 0, 3, 2]
-    assert own.distinct().tolist() == [1, 0, 2, 2]
-    assert own.latest().tolist() == [[2, 0, 1], [0, 0, 0], [2, 0, 1], [0, 0, 1]]
-    assert theirs.number.tolist() == [3, 1, 1, 3]
-    assert theirs.distinct().tolist() == [2, 1, 1, 3]
+    claims, offers = own_claims(turns), partner_claims(turns)
+    assert claims.number.tolist() == [3, 0, 3, 2]
+    assert claims.distinct().tolist() == [1, 0, 2, 2]
+    assert claims.latest().tolist() == [[2, 0, 1], [0, 0, 0], [2, 0, 1], [0, 0, 1]]
+    assert offers.number.tolist() == [3, 1, 1, 3]
+    assert offers.distinct().tolist() == [2, 1, 1, 3]
     # Values 1, 2, 3: what is left of two each after keeping k books and a ball is worth (2 - k) + 4 + 3.
-    assert worth_left(turns, theirs).tolist() == [[8, 8, -1, 8], [8, -1, -1, 7], [9, -1, 9, 9]]
+    assert worth_left(turns, offers).tolist() == [[8, 8, -1, 8], [8, -1, -1, 7], [9, -1, 9, 9]]

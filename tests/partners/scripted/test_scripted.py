@@ -1,4 +1,4 @@
-"""What each scripted partner says, worked by hand. The usual table: see :mod:`tests.partners.scripted.talk`."""
+"""Decisions of each scripted partner, worked by hand. The usual table: see :mod:`tests.partners.scripted.talk`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_heuristic_opens_by_proposing_to_keep_every_item_it_values():
 
 
 @pytest.mark.parametrize(
-    ("act", "left", "accepted"),
+    ("act", "offer", "accepted"),
     [
         # One book, hat, ball worth 10, 7, 3 of 20: the bar is 11, and 10 if the offer was INSISTed.
         (P, (0, 1, 1), False),  # 10
@@ -38,21 +38,21 @@ def test_the_heuristic_opens_by_proposing_to_keep_every_item_it_values():
         (INS, (0, 1, 0), False),  # 7
     ],
 )
-def test_the_heuristic_accepts_a_little_less_if_it_was_insisted(act, left, accepted):
-    kept = tuple(1 - items for items in left)
-    said = says("heuristic", (act, kept), pool=TRIPLE, mine=(10, 7, 3))
+def test_the_heuristic_accepts_a_little_less_if_it_was_insisted(act, offer, accepted):
+    kept = tuple(1 - items for items in offer)
+    said = says("heuristic", (act, kept), pool=TRIPLE, values=(10, 7, 3))
     assert said == (A if accepted else (P, (1, 1, 1)))
 
 
 def test_the_heuristics_bar_is_exact_where_floating_point_is_not():
     # 10 of each, worth 5, 4, 1: 100 in all. 0.55 * 100 is 55.00000000000001, and 55 points are enough.
-    table = {"pool": (10, 10, 10), "mine": (5, 4, 1)}
+    table = {"pool": (10, 10, 10), "values": (5, 4, 1)}
     assert says("heuristic", (P, (0, 10, 5)), **table) == A  # 10 books and 5 balls: 55
     assert says("heuristic", (P, (0, 10, 6)), **table) == (P, (10, 10, 10))  # 54
     assert says("heuristic", (INS, (0, 10, 10)), **table) == A  # 10 books: 50
     assert says("heuristic", (INS, (1, 9, 10)), **table) == (P, (10, 10, 10))  # 9 books and a hat: 49
     # 11 of 20: one book worth 9, one hat 9, one ball 2.
-    assert says("heuristic", (P, (0, 1, 0)), pool=TRIPLE, mine=(9, 9, 2)) == A
+    assert says("heuristic", (P, (0, 1, 0)), pool=TRIPLE, values=(9, 9, 2)) == A
 
 
 def test_the_heuristics_ratios_are_parameters():
@@ -65,7 +65,7 @@ def test_the_heuristics_ratios_are_parameters():
 
 
 @pytest.mark.parametrize(
-    ("demand", "mine", "claim"),
+    ("demand", "values", "claim"),
     [
         (1.0, (4, 3, 0), (1, 2, 0)),
         (0.9, (4, 3, 0), (1, 2, 0)),  # book 4, hat 7, hat 10
@@ -77,8 +77,8 @@ def test_the_heuristics_ratios_are_parameters():
         (0.3, (1, 0, 3), (0, 0, 1)),  # a ball: 3 of 10
     ],
 )
-def test_a_demand_below_one_takes_the_most_valuable_items_first(demand, mine, claim):
-    assert says(f"heuristic(demand={demand})", mine=mine) == (P, claim)
+def test_a_demand_below_one_takes_the_most_valuable_items_first(demand, values, claim):
+    assert says(f"heuristic(demand={demand})", values=values) == (P, claim)
 
 
 def test_a_rejected_offer_cannot_be_accepted_however_good():
@@ -95,8 +95,8 @@ def test_the_heuristic_says_the_same_on_the_last_turn():
 
 @pytest.mark.parametrize("partner", ["heuristic", "heuristic(demand=.5)", "tough", "boulware", "micro", "ultimatum"])
 def test_a_seat_that_values_nothing_asks_for_nothing_or_takes_anything(partner):
-    assert says(partner, mine=(0, 0, 0)) == (P, (0, 0, 0))
-    assert says(partner, (P, POOL), mine=(0, 0, 0)) == A
+    assert says(partner, values=(0, 0, 0)) == (P, (0, 0, 0))
+    assert says(partner, (P, POOL), values=(0, 0, 0)) == A
 
 
 # -- its relatives --------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_stubborn_insists_until_its_last_offer_that_can_be_answered():
 
 def test_versatile_never_makes_the_same_claim_twice():
     # One book, hat, ball worth 5, 3, 2. From the best: all 10, book and hat 8, book and ball 7, then 5 twice.
-    table = {"pool": TRIPLE, "mine": (5, 3, 2)}
+    table = {"pool": TRIPLE, "values": (5, 3, 2)}
     best = [(1, 1, 1), (1, 1, 0), (1, 0, 1), (1, 0, 0), (0, 1, 1), (0, 1, 0), (0, 0, 1), (0, 0, 0)]
     assert claims("versatile", 15, **table) == best
     assert claims("versatile", 17, **table) == [*best, best[0]]  # all claimed: it begins again
@@ -183,9 +183,9 @@ def test_time_based_partners_accept_at_their_aspiration():
 def test_of_splits_worth_the_same_the_fewest_items_are_kept_then_the_first_is_taken():
     # Two books at 2, one hat at 4, two balls at 1: worth 10. Half: 5 is hat and ball or two books and a ball (3 items).
     last = {"rules": Rules(1), "pool": (2, 1, 2)}
-    assert says("linear", **last, mine=(2, 4, 1)) == (P, (0, 1, 1))
+    assert says("linear", **last, values=(2, 4, 1)) == (P, (0, 1, 1))
     # One of each at 5, 5, 0: the hat comes before the book, counting up from (0, 0, 0).
-    assert says("linear", rules=Rules(1), pool=TRIPLE, mine=(5, 5, 0)) == (P, (0, 1, 0))
+    assert says("linear", rules=Rules(1), pool=TRIPLE, values=(5, 5, 0)) == (P, (0, 1, 0))
 
 
 # -- reactions ------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_naive_tit_for_tat_mirrors_concessions():
 
 def test_micro_makes_as_many_different_claims_as_it_receives():
     # One book, hat, ball worth 5, 3, 2: the ranking is 10, 8, 7, then the book and the rest for 5 each.
-    table = {"pool": TRIPLE, "mine": (5, 3, 2)}
+    table = {"pool": TRIPLE, "values": (5, 3, 2)}
     talk = [(P, (1, 1, 1)), (P, (1, 1, 1))]
     assert says("micro", **table) == talk[0]
     assert says("micro", *talk, **table) == (P, (1, 1, 0))  # 1 made, 1 received: the next one
@@ -221,30 +221,36 @@ def test_micro_makes_as_many_different_claims_as_it_receives():
 
 
 def test_micro_never_asks_for_what_is_worthless_to_it():
-    talk, seen = [], []
+    talk, claims = [], []
     for partner_keeps in [(1, 2, 3), (1, 2, 2), (1, 2, 1), (1, 2, 0), (1, 1, 3), (0, 0, 0)]:
-        seen.append(says("micro", *talk))
-        talk += [seen[-1], (P, partner_keeps)]
-        if len(seen) == 5:
+        claims.append(says("micro", *talk))
+        talk += [claims[-1], (P, partner_keeps)]
+        if len(claims) == 5:
             break
-    assert seen == [(P, (1, 2, 0)), (P, (1, 1, 0)), (P, (0, 2, 0)), (P, (1, 0, 0)), (P, (0, 1, 0))]
+    assert claims == [(P, (1, 2, 0)), (P, (1, 1, 0)), (P, (0, 2, 0)), (P, (1, 0, 0)), (P, (0, 1, 0))]
 
 
 def test_hybrid_mixes_time_with_the_concessions_it_receives():
     # One book, hat, ball worth 5, 3, 2. It can get 0, 2, 3, 5, 7, 8 or 10.
-    table = {"pool": TRIPLE, "mine": (5, 3, 2)}
-    mine, nothing, ball, hat, both = (P, (1, 1, 1)), (P, (1, 1, 1)), (P, (1, 1, 0)), (P, (1, 0, 1)), (P, (1, 0, 0))
+    table = {"pool": TRIPLE, "values": (5, 3, 2)}
+    everything, nothing, ball, hat, ball_and_hat = (
+        (P, (1, 1, 1)),
+        (P, (1, 1, 1)),
+        (P, (1, 1, 0)),
+        (P, (1, 0, 1)),
+        (P, (1, 0, 0)),
+    )
     assert says("hybrid", **table) == (P, (1, 1, 1))
     # t = 1/4, one offer: (9/16) 1 + (3/8) .75 + (1/16) .8 = .89375, nearest 8.
-    assert says("hybrid", mine, nothing, **table) == (P, (1, 1, 0))
+    assert says("hybrid", everything, nothing, **table) == (P, (1, 1, 0))
     # t = 3/4; offers worth 2, 3, 5: concessions 1 and 2, weighted .25 and .75: 1.75, times .5 + .375: 1.53.
     # Behavior: 8 - 1.53 = 6.47. Time: (1/16) 1 + (3/8) .75 + (9/16) .8 = .79375.
     # Target: (7/16) 6.47 + (9/16) 7.94 = 7.29, nearest 7.
-    talk = [mine, ball, (P, (1, 1, 0)), hat, (P, (1, 1, 0))]
-    assert says("hybrid", *talk, both, **table) == (P, (1, 0, 1))
+    talk = [everything, ball, (P, (1, 1, 0)), hat, (P, (1, 1, 0))]
+    assert says("hybrid", *talk, ball_and_hat, **table) == (P, (1, 0, 1))
     # The same with the offers 2, 2, 8 (concessions 0 and 6: 4.5, 3.94): target (7/16) 4.06 + 4.46 = 6.24: 7 again,
     # and the 8 on the table is better.
-    assert says("hybrid", mine, ball, (P, (1, 1, 0)), ball, (P, (1, 1, 0)), (P, (0, 0, 1)), **table) == A
+    assert says("hybrid", everything, ball, (P, (1, 1, 0)), ball, (P, (1, 1, 0)), (P, (0, 0, 1)), **table) == A
 
 
 def test_the_concession_rule_gives_up_what_it_misses_least():
@@ -261,14 +267,14 @@ def test_the_concession_rule_gives_up_what_it_misses_least():
     # The partner leaves the hats: interest 2, 0, 2. Book 4 - 2, hat 3: giving the book leaves 6, which is on the table.
     assert says("concession_rule", (P, (1, 2, 0)), (P, (1, 0, 3))) == A
     # Where no item is worthless it fills up to its target: 5 + 3 = 8.
-    assert says("concession_rule", pool=TRIPLE, mine=(5, 3, 2)) == (P, (1, 1, 0))
-    assert says("concession_rule(target=9)", pool=TRIPLE, mine=(5, 3, 2)) == (P, (1, 1, 1))
+    assert says("concession_rule", pool=TRIPLE, values=(5, 3, 2)) == (P, (1, 1, 0))
+    assert says("concession_rule(target=9)", pool=TRIPLE, values=(5, 3, 2)) == (P, (1, 1, 1))
 
 
 # -- beliefs --------------------------------------------------------------------------------------------------------
 
 LOG2 = math.log(2)
-ONE_POINT = {"pool": TRIPLE, "mine": (4, 3, 3), "prior": "uniform(budget=1)"}  # the partner values one item, at 1
+ONE_POINT = {"pool": TRIPLE, "values": (4, 3, 3), "prior": "uniform(budget=1)"}  # the partner values one item, at 1
 
 
 def test_claims_make_the_values_behind_them_more_likely():
@@ -286,7 +292,7 @@ def test_claims_make_the_values_behind_them_more_likely():
 def test_the_likelihood_of_a_claim_counts_every_split_that_could_have_been_claimed():
     # One book, one hat, two balls; by brute force over the 12 splits and every type of the prior.
     pool, claim, beta = (1, 1, 2), (1, 0, 1), 3.0
-    turns = turns_after((P, claim), pool=pool, mine=(1, 1, 1), prior="uniform(budget=3)")
+    turns = turns_after((P, claim), pool=pool, values=(1, 1, 1), prior="uniform(budget=3)")
     belief = posterior(turns, beta)
     splits = [(a, b, c) for a in range(2) for b in range(2) for c in range(3)]
     types = [tuple(v) for v in belief.types[0].tolist()]
@@ -312,9 +318,9 @@ def test_the_nash_seeker_maximizes_the_expected_product():
 
 def test_the_nash_seeker_knows_values_that_are_revealed():
     # The partner values a book at 1, a ball at 3. Hats and book for 10 leave it 9 of 10: 90. Hats alone: 6 * 10.
-    assert says("nash_seeker", theirs=(1, 0, 3), reveal=True) == (P, (1, 2, 0))
+    assert says("nash_seeker", partner_values=(1, 0, 3), reveal=True) == (P, (1, 2, 0))
     # It values the book alone: hats 6 * 10, all 10 * 0.
-    assert says("nash_seeker", theirs=(10, 0, 0), reveal=True) == (P, (0, 2, 0))
+    assert says("nash_seeker", partner_values=(10, 0, 0), reveal=True) == (P, (0, 2, 0))
 
 
 def test_prosocial_gives_each_item_to_the_seat_that_needs_it_more():
@@ -333,7 +339,7 @@ def test_an_ultimatum_leaves_the_partner_probably_something():
     assert says("ultimatum", *talk, **ONE_POINT) == (INS, (1, 0, 0))
     assert says("ultimatum", (P, (1, 0, 1)), **ONE_POINT) == A  # a hat is 3, the claim is expected to bring 2.67
     # Hat 4 * 2/3, the book likewise, both 8 * 1/3: the first of equals. Two points are less, but not on the last turn.
-    low = {"pool": TRIPLE, "mine": (4, 4, 2), "prior": "uniform(budget=1)"}
+    low = {"pool": TRIPLE, "values": (4, 4, 2), "prior": "uniform(budget=1)"}
     offer = (P, (1, 1, 0))  # leaves the ball: 2
     assert says("ultimatum", offer, **low) == (P, (0, 1, 0))
     assert says("ultimatum", offer, **low, rules=Rules(2)) == A
@@ -342,7 +348,7 @@ def test_an_ultimatum_leaves_the_partner_probably_something():
 def test_nice_tit_for_tat_moves_to_the_nash_point_as_far_as_its_partner_does():
     # The partner values the book alone: the Nash point is the two hats, .6. First offered a hat, .3: the gap is .7,
     # so that .6 * (1.4 - .42) = .588 is what it counts on.
-    view = {"theirs": (10, 0, 0), "reveal": True}
+    view = {"partner_values": (10, 0, 0), "reveal": True}
     first, hats = (P, (1, 1, 3)), (P, (1, 0, 3))
     assert says("nice_tit_for_tat", **view) == (P, (1, 2, 0))
     talk = [(P, (1, 2, 0)), first]
@@ -358,7 +364,7 @@ def test_nice_tit_for_tat_moves_to_the_nash_point_as_far_as_its_partner_does():
 
 def test_expectations_are_shares_of_the_partners_whole_value():
     # Revealed: book 1, hats 0, balls 3, in a pool worth 10.
-    turns = turns_after(theirs=(1, 0, 3), reveal=True)
+    turns = turns_after(partner_values=(1, 0, 3), reveal=True)
     assert expected_values(turns, 8.0)[:, 0] / 2**20 == pytest.approx([0.1, 0, 0.3], abs=1e-6)
 
 
@@ -426,6 +432,6 @@ def test_rollout_plays_as_the_environment_does(name):
             partner, drawn = pair[state.mover], {}
             if not partner.traits.deterministic:
                 numbers = noise.turn_noise(len(state.history)), noise.game_noise(state.mover)
-                drawn = dict(zip(("noise", "game_noise"), (some[[row]] for some in numbers), strict=True))
+                drawn = dict(zip(("noise", "game_noise"), (row_noise[[row]] for row_noise in numbers), strict=True))
             state = apply(state, only_action(partner.act(turn_of(state, prior=source.prior, **drawn))))
         assert list(state.outcome.scores) == played[row]

@@ -1,4 +1,4 @@
-"""What partners with preferences, beliefs and moods say, worked by hand; see :mod:`tests.partners.scripted.talk`."""
+"""Decisions of partners with preferences, beliefs and moods, by hand; see :mod:`tests.partners.scripted.talk`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.splits import action_count, action_index
 from tests.partners.scripted.talk import INS, POOL, TRIPLE, A, D, E, P, says, turns_after
 
-ONE_POINT = {"pool": TRIPLE, "mine": (4, 3, 3), "prior": "uniform(budget=1)"}  # the partner values one item, at 1
+ONE_POINT = {"pool": TRIPLE, "values": (4, 3, 3), "prior": "uniform(budget=1)"}  # the partner values one item, at 1
 NOTHING, HAT, HATS = (P, POOL), (P, (1, 1, 3)), (P, (1, 0, 3))  # claims of the partner: what they leave is named
 
 
 def chance(partner, act, oA=(0, 0, 0), *talk, **view):
-    """How probably ``partner`` says an act, by its own account."""
+    """The probability of an act that ``partner`` itself gives."""
     turns = turns_after(*talk, **view)
     top = int(turns.counts.max())
     number = action_index(np.array([act]), np.array([oA]), top)
@@ -32,11 +32,11 @@ def test_a_quantal_response_says_what_it_likes_better_more_often():
     # With two turns left a claim is worth its share times the chance, a third for each item left, that it is taken:
     # book .4 * 2/3 = .267, book and hat .7 * 1/3 = .233, nothing 0, everything 0.
     view = {**ONE_POINT, "rules": Rules(2)}
-    book, both, nothing, all_ = (
+    book, book_and_hat, nothing, all_ = (
         chance("quantal_response", P, oA, **view) for oA in ((1, 0, 0), (1, 1, 0), (0, 0, 0), TRIPLE)
     )
     assert book / nothing == pytest.approx(math.exp(15 * 0.4 * 2 / 3), rel=0.03)
-    assert both / nothing == pytest.approx(math.exp(15 * 0.7 / 3), rel=0.03)
+    assert book_and_hat / nothing == pytest.approx(math.exp(15 * 0.7 / 3), rel=0.03)
     assert all_ == nothing
     assert chance("quantal_response", E, **view) == chance("quantal_response", INS, (1, 0, 0), **view) == 0
 
@@ -90,7 +90,7 @@ def test_level_three_leaves_two_items_if_it_thinks_of_level_two_alone():
 
 # -- preferences ----------------------------------------------------------------------------------------------------
 
-SHOWN = {"theirs": (1, 0, 3), "reveal": True}  # the partner values the book at 1 of 10, each ball at 3
+SHOWN = {"partner_values": (1, 0, 3), "reveal": True}  # the partner values the book at 1 of 10, each ball at 3
 
 
 @pytest.mark.parametrize(
@@ -140,14 +140,14 @@ def test_envy_refuses_even_at_the_end_what_is_worse_than_nothing():
 
 def test_guilt_gives_and_envy_expects_to_be_envied():
     # Book 4, hats 3 to it; the partner wants the book alone and would rather have nothing than leave it all.
-    alone = {"theirs": (10, 0, 0), "reveal": True}
+    alone = {"partner_values": (10, 0, 0), "reveal": True}
     assert says("inequity_averse", **alone) == (P, (0, 2, 0))  # .6 - .4
     # Both want the hats (.3 and .45 each): without guilt it keeps as much as the partner will bear.
-    both = {"theirs": (1, 4, 0), "reveal": True, "pool": (1, 2, 1)}
+    table = {"partner_values": (1, 4, 0), "reveal": True, "pool": (1, 2, 1)}
     # All but a hat: .7 against 4/9: U' = .444 - .256 > 0. All but the book: .6 against .111: U' < 0.
-    assert says("inequity_averse(alpha=1., beta=0.)", **both) == (P, (1, 1, 0))
+    assert says("inequity_averse(alpha=1., beta=0.)", **table) == (P, (1, 1, 0))
     # Guilt of .9: a hat each and the partner the book, .3 and 5/9, costs .256; the above .7 - .9 * .256 = .47.
-    assert says("inequity_averse(alpha=1., beta=0.9)", **both) == (P, (1, 1, 0))
+    assert says("inequity_averse(alpha=1., beta=0.9)", **table) == (P, (1, 1, 0))
 
 
 def test_guilt_beyond_envy_is_refused():
@@ -261,19 +261,19 @@ def test_each_game_has_one_of_sixteen_personas_to_its_end():
 
 def test_of_what_is_as_good_the_most_similar_to_the_offer_is_claimed():
     # On its last turn half is enough: the book is worth 5, hat and ball too.
-    view = {"pool": TRIPLE, "mine": (5, 3, 2), "prior": "uniform(budget=1)"}
+    view = {"pool": TRIPLE, "values": (5, 3, 2), "prior": "uniform(budget=1)"}
     assert says("similarity", rules=Rules(1), **view) == (P, (1, 0, 0))  # it was offered nothing: the fewest items
     assert says("similarity", (P, (1, 1, 0)), rules=Rules(2), **view) == (P, (0, 1, 1))  # a ball: one item apart
     assert says("similarity", (P, (1, 0, 0)), rules=Rules(2), **view) == A
     # Book 6, hat 3, ball 1. Offered the ball: the book alone is two apart, with the ball, worth 7, one.
-    wide = {**view, "mine": (6, 3, 1), "rules": Rules(2)}
+    wide = {**view, "values": (6, 3, 1), "rules": Rules(2)}
     assert says("similarity(slack=0.)", (P, (1, 1, 0)), **wide) == (P, (1, 0, 0))
     assert says("similarity(slack=0.2)", (P, (1, 1, 0)), **wide) == (P, (1, 0, 1))
 
 
 def test_a_frequency_model_leaves_what_is_claimed_most():
     # On its second and last turn half is enough: the book is worth 5, hat and ball too.
-    view = {"pool": TRIPLE, "mine": (5, 3, 2), "rules": Rules(4)}
+    view = {"pool": TRIPLE, "values": (5, 3, 2), "rules": Rules(4)}
     talk = [(P, (1, 0, 0)), (P, TRIPLE), (P, (1, 1, 0))]  # the book claimed twice, the hat once: weights 7, 4, 1
     model = "frequency_model(floor=0.5, slack=0.)"
     assert says(model, *talk, **view) == (P, (0, 1, 1))  # keeps 5, not 7
@@ -294,11 +294,11 @@ def test_a_frequency_model_leaves_what_is_claimed_most():
 
 def test_an_aspiration_falls_without_a_better_offer_and_rises_after_a_generous_one():
     # 9 at first, then 8, 7, 6 after three offers of nothing; a hat (3) lifts it to 7.
-    nine, mine = {"rules": Rules(11)}, (P, (1, 2, 0))
+    nine, claim = {"rules": Rules(11)}, (P, (1, 2, 0))
     said, talk = [], []
     for offer in (NOTHING, NOTHING, NOTHING, HAT, HAT):
         said.append(says("aspiration_adaptation", *talk, **nine)[1])
-        talk += [mine, offer]
+        talk += [claim, offer]
     assert said == [(1, 2, 0), (1, 2, 0), (1, 1, 0), (0, 2, 0), (1, 1, 0)]
     assert says("aspiration_adaptation", *talk, **nine) == (P, (0, 2, 0))  # the same hat again: 6
     assert says("aspiration_adaptation", *talk[:-1], HATS, **nine) == (P, (1, 2, 0))  # 6 points lift it to 8
@@ -328,7 +328,7 @@ def test_a_punisher_ends_the_game_after_one_insult_too_many():
 
 def test_zeuthen_concedes_while_it_has_more_to_lose():
     # The partner wants the book alone. All it values leaves the partner nothing, as does the partner's claim.
-    alone = {"theirs": (10, 0, 0), "reveal": True}
+    alone = {"partner_values": (10, 0, 0), "reveal": True}
     assert says("zeuthen", **alone) == (P, (1, 2, 0))
     talk = [(P, (1, 2, 0)), NOTHING]
     assert says("zeuthen", *talk, **alone) == (P, (0, 2, 0))  # 6 * 1 is more than nothing
@@ -341,7 +341,7 @@ def test_zeuthen_concedes_while_it_has_more_to_lose():
 def test_zeuthen_makes_the_smallest_concession_that_is_enough():
     # One of each at 5, 3, 2; the partner's values are 2, 3, 5. Products of both shares, in hundredths:
     # book and hat 8 * 5 = 40, book 5 * 8 = 40, book and ball 7 * 3 = 21, all 0.
-    view = {"pool": TRIPLE, "mine": (5, 3, 2), "theirs": (2, 3, 5), "reveal": True}
+    view = {"pool": TRIPLE, "values": (5, 3, 2), "partner_values": (2, 3, 5), "reveal": True}
     talk = [(P, TRIPLE), (P, (0, 1, 1))]  # the partner leaves the book: 5 * 8 = 40; nothing is more
     assert says("zeuthen", *talk, **view) == A
     talk = [(P, TRIPLE), (P, (1, 0, 1))]  # it leaves the hat: 3 * 7 = 21: book and hat are the best with more
