@@ -128,9 +128,8 @@ def test_repeated_offer_is_insist():
 
 
 def test_yes_with_the_offered_split_is_agree_with_another_an_offer():
-    context = TalkState(
-        speaker_claim=(1, 2, 0), partner_claim=(0, 1, 3), answers=Act.PROPOSE
-    )  # they leave us the book and a hat
+    # They leave us the book and a hat.
+    context = TalkState(speaker_claim=(1, 2, 0), partner_claim=(0, 1, 3), answers=Act.PROPOSE)
     assert act("ok , i take the book and one hat", context) is Act.AGREE
     assert act("deal , you get the balls", context) is Act.AGREE
     assert act("ok , but i take both hats and the book", context) is Act.INSIST
