@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import numpy as np
@@ -87,7 +86,6 @@ class _Texts(NamedTuple):
 class LocalClient:
     """Queries a Hugging Face model on this machine; a pickle holds the settings only.
 
-    ``find`` returns the path of the model's folder when it is first needed, by default ``settings.model``.
     ``openings``: texts that prompts begin with, :func:`partners.llm.prompt.openings`; the model reads each of them once
     (:class:`~partners.llm.local.decoding.PrefixCache`). ``tally`` counts ``replies``, ``remembered`` ones,
     ``prompt_tokens``, ``completion_tokens`` and ``read_tokens``, the tokens that the model processed.
@@ -95,19 +93,16 @@ class LocalClient:
 
     remote = False
 
-    def __init__(
-        self, settings: LocalSettings, find: Callable[[], Path] | None = None, openings: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, settings: LocalSettings, openings: Sequence[str] = ()) -> None:
         self.settings, self.openings = settings, tuple(openings)
         self.tally: Counter[str] = Counter()
-        self._find = find
         self._model: LocalModel | None = None
         self._replies: dict[tuple[bytes, Legal, int], ModelReply] = {}
         self._prefixes: PrefixCache | None = None  # loaded with the model
         self._legal_lines: Callable[[Legal], LegalLines] | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
-        return type(self), (self.settings, self._find, self.openings)
+        return type(self), (self.settings, self.openings)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
@@ -116,7 +111,7 @@ class LocalClient:
 
         settings = self.settings
         identity: dict[str, object] = {
-            "model": fingerprint(self._source()),
+            "model": fingerprint(settings.model),
             "constrained": True,
             "temperature": settings.temperature,
         }
@@ -125,14 +120,14 @@ class LocalClient:
         return identity
 
     def load(self) -> LocalModel:
-        """The model, loaded on the first call; the project's own is trained first. Raises :class:`SetupError`."""
+        """The model, loaded on the first call. Raises :class:`SetupError`."""
         if self._model is None:
             from partners.llm.local.decoding import PrefixCache
             from partners.llm.local.model import load_model
 
             settings = self.settings
             self._model = load_model(
-                self._source(),
+                settings.model,
                 download=settings.download,
                 revision=settings.revision,
                 device=settings.device,
@@ -218,9 +213,6 @@ class LocalClient:
     def _batches(self, texts: _Texts) -> Iterator[Batch]:
         assert self._prefixes is not None
         return self._prefixes.batches(texts.prompts, texts.lengths, self.settings.batch)
-
-    def _source(self) -> str:
-        return self.settings.model if self._find is None else str(self._find())
 
 
 class WordClient:

@@ -30,6 +30,7 @@ from partners.llm.client import SetupError
 
 _GGUF_PACKAGES = ("gguf", "accelerate")
 _log = logging.getLogger("dond_marl.local_model")
+SMALL_MODEL = "the small model of this package"  # a name in place of a folder; it imitates the expert
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
 
 
@@ -53,12 +54,17 @@ PACKED = {
 }  # fmt: skip
 
 
+def model_path(source: str | Path) -> Path:
+    """The path of the model ``source``, which may be :data:`SMALL_MODEL`; it need not exist."""
+    return Path(__file__).parents[1] / "small_model" if source == SMALL_MODEL else user_path(source)
+
+
 def locate_model(source: str | Path) -> Path:
     """The path of the model ``source``: a path, a name in :data:`PACKED`, or an installed package with a GGUF file.
 
     Nothing of the package is run. A name that is none of these is returned as a path that does not exist.
     """
-    path, name = user_path(source), str(source)
+    path, name = model_path(source), str(source)
     if path.exists() or not is_plain_name(name):
         return path
     if name in PACKED:

@@ -30,10 +30,8 @@ from league.tasks.hinters import (
     no_hint_warning,
 )
 from league.training.training import begin
-from partners.llm.distill import distill
+from partners.llm.local.files import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner
-from partners.llm.prompt import load_template
-from partners.llm.student import LessonGames, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
 from tests.loopback import Page, completion
@@ -46,15 +44,10 @@ SCENARIOS = open_source("lewis").block(0, 0, 30)
 KEY = "gsk_sentinel_of_a_test"
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Path:
-    """A local model that was hardly taught: its hints are legal, and worth nothing."""
-    folder = tmp_path_factory.mktemp("made") / "model"
-    student = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
-    distill(
-        Recipe("heuristic", (LessonGames("random", 0.1, number=20),), student=student), load_template(), folder, print
-    )
-    return folder
+@pytest.fixture
+def model() -> Path:
+    """The folder of the small model, named as any other folder."""
+    return model_path(SMALL_MODEL)
 
 
 def overrides(tmp_path: Path, *more: str, steps: int = 300) -> list[str]:
@@ -170,7 +163,7 @@ def test_settings_name_the_hinter(monkeypatch):
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
     assert llm_spec(hints) == {**asked, "provider": "hf"}
-    assert describe_hints(hints) == "llm (hf: the project's own model), every 1"
+    assert describe_hints(hints) == "llm (hf: the small model of this package), every 1"
     partner = hint_provider(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)

@@ -26,7 +26,6 @@ from dond_marl.seats import decide
 from dond_marl.solvers.replies import Probable
 from dond_marl.splits import action_index, legal_action_mask
 from partners.llm.client import Client, Query, SetupError
-from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, legal_lines
@@ -35,10 +34,18 @@ from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, disagree_rule, load_template, openings, sort_by_value
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply, reply_line
-from partners.llm.student import StudentSettings
 from partners.provenance import identity
 from tests.partners.llm.test_partner import Model
-from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, UNLIKE, tiny_model, tiny_tokenizer
+from tests.tiny_models import (
+    CHAT,
+    NO_SYSTEM,
+    SMALL,
+    UNLIKE,
+    small_model_tokenizer,
+    tiny_model,
+    tiny_tokenizer,
+    untrained_small_model,
+)
 
 torch.set_num_threads(1)
 SHORT = Template("Pool {counts_csv}, values {my_utils_csv}, {turns} turns, offered {last_offer_csv}.")
@@ -59,20 +66,8 @@ def asks(template: Template = SHORT, size: int = 12) -> list[Query]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A model that knows nothing, with the tokens of the shipped prompt: fast."""
-    from partners.llm.distill import new_student
-    from partners.llm.local.model import hide_progress_bars
-
-    path = tmp_path_factory.mktemp("model")
-    tokenizer = prompt_tokenizer(load_template())
-    student = new_student(tokenizer, StudentSettings(width=32, heads=2, inner=32), seed=1)
-    with torch.no_grad():
-        for weight in student.parameters():
-            weight *= 8  # as they come, all replies are about as likely
-    with hide_progress_bars():
-        student.save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return path
+    """A model with random weights and the tokenizer of the small model: fast."""
+    return untrained_small_model(tmp_path_factory.mktemp("model"))
 
 
 def client(folder: Path, **changes) -> LocalClient:
@@ -100,7 +95,7 @@ def spelled(branch: Branch, before: tuple[int, ...] = ()):
 @given(st.tuples(*[st.integers(0, 4)] * 3), st.booleans())
 def test_tree_contains_exactly_the_legal_lines(counts, may_agree):
     legal = Legal(counts, (0, 1, 2, 3, 4) if may_agree else (0, 1, 3, 4))
-    for tokenizer in (tiny_tokenizer(), prompt_tokenizer(load_template())):
+    for tokenizer in (tiny_tokenizer(), small_model_tokenizer()):
         told = legal_lines(legal, lambda texts, own=tokenizer: own(texts)["input_ids"])
         lines = dict(spelled(told.tree))
         assert sorted(lines) == list(range(len(told.actions)))
