@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from partners.llm.local.files import SMALL_MODEL, model_path
+from partners.llm.local.client import SMALL_MODEL, model_path
 from partners.llm.local.model import hide_progress_bars
 
 SMALL: dict[str, dict[str, Any]] = {

@@ -37,7 +37,6 @@ COMMANDS = {
     "study": "dond.cli.study",
     "demo": "dond.cli.demo",
     "llm-check": "dond.cli.models.llm_check",
-    "get-model": "dond.cli.models.get_model",
     "serve": "dond.cli.models.serve",
     "experiment": "dond.cli.experiment",
     "ship": "dond.cli.experiment:ship",

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import quote
+from dond_marl.errors import quote, require_library
 from dond_marl.files import read_text
 from dond_marl.occupants import spec_name
-from partners.llm.local.client import LocalClient, LocalSettings
-from partners.llm.local.files import SMALL_MODEL, model_path
+from partners.llm.local.client import SMALL_MODEL, LocalClient, LocalSettings, model_path
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
 from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient
@@ -98,6 +97,7 @@ def llm(
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
         return LLMPartner(service.with_cache(RemoteClient(service)), template, history_cap=cap, **options)
+    require_library("transformers", "a language model on this machine")
     given, name = select_settings(LocalSettings, settings), model or SMALL_MODEL
     card = read_card(model_path(name))
     if model is None:

@@ -5,7 +5,7 @@ a league and their time at this model's speed.
 
 examples:
   dond llm-check "llm(provider=hf)"              # the small model of this package
-  dond llm-check "llm(provider=hf, model=smollm2, prompt=brief)"
+  dond llm-check "llm(provider=hf, model=HuggingFaceTB/SmolLM2-135M-Instruct, download=True, prompt=brief)"
   dond llm-check "llm(provider=groq)" --prompts 5 --config configs/league_llm.yaml
   dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
       model=NAME)"
