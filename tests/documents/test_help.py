@@ -226,7 +226,7 @@ def test_training_without_a_config_has_the_shipped_settings(capsys):
 
 def test_summaries_of_commands_are_not_cut():
     summaries = in_process("--help").stdout
-    assert "transcripts" in summaries[summaries.index("push ") : summaries.index("study ")]
+    assert "checkpoint" in summaries[summaries.index("export ") : summaries.index("study ")]
 
 
 @pytest.mark.parametrize(
