@@ -1,9 +1,8 @@
-"""Language model and rule judges as rewards: prompts, verdicts, costs and failures."""
+"""Language model judges as rewards: prompts, verdicts, costs and failures."""
 
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections import Counter
 from pathlib import Path
@@ -21,7 +20,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, explain_label, scripted_games, worked_episodes
-from partners.judges.judge import JudgeError, JudgeReward, LocalJudge, Verdict, local_judge, statements
+from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, prompt_header, question, read_verdict
 from partners.judges.styles import Style, shows_style
 from partners.learning.practice import Opponent, Practice, practice
@@ -333,8 +332,6 @@ def test_training_reports_the_judge(services, tmp_path, capsys):
     out = capsys.readouterr().out
     text = " ".join(out.partition("judge of style stubborn in practice: ")[2].split())
     assert f"requests {len(service.heard)}" in text and "prompt_tokens" in text
-    assert trained(tmp_path, "local_judge(stubborn)") == 0
-    assert "in practice: no" in capsys.readouterr().out
 
 
 def test_training_without_verdicts_ends(services, tmp_path, capsys):
@@ -350,53 +347,6 @@ def test_training_without_verdicts_ends(services, tmp_path, capsys):
     assert trained(tmp_path, spec) == 1
     error = capsys.readouterr().err
     assert "stubborn" in error and error.count("\n") == 1
-
-
-# -- the local judge -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("style", Style)
-def test_local_judge_rules(style):
-    worked = worked_episodes(style, 5, seed=2)
-    judge = LocalJudge(style, worked)
-    said = statements(worked.games, 0)
-    for name, true in said.items():
-        for wanted in (True, False):
-            fits = ((true == wanted) == worked.labels).all()
-            assert fits == ((name, wanted) in judge.rules)
-    assert (judge.verdicts(worked.games, 0) == worked.labels).all()
-
-
-@pytest.mark.parametrize("style", Style)
-def test_local_judge_improves_with_episodes(style):
-    games = some_games(400, seed=8)
-    truth = shows_style(style, games)[:, 0]
-
-    def accuracy(examples: int) -> float:
-        judges = [local_judge(style, examples, seed).judge for seed in range(6)]
-        return float(np.mean([(judge.verdicts(games, 0) == truth).mean() for judge in judges]))
-
-    few, many = accuracy(3), accuracy(60)
-    assert 0.5 < few < 0.97 < many
-
-
-def test_rule_menu_has_the_definitions():
-    games = some_games(400, seed=8)
-    for seat in (0, 1):
-        said = statements(games, seat)
-        for style in Style:
-            assert any((true == shows_style(style, games)[:, seat]).all() for true in said.values())
-        assert all(0 < true.mean() < 1 for true in said.values())
-        assert len({true.tobytes() for true in said.values()}) == len(said)
-
-
-def test_local_judge_judges_games_independently():
-    games, judge = some_games(100), local_judge("versatile").judge
-    whole = judge.verdicts(games, 1)
-    order = np.arange(100)[::-1]
-    assert (judge.verdicts(games.rows(order), 1) == whole[order]).all()
-    assert (judge.verdicts(games.rows(order[:1]), 1) == whole[order[:1]]).all()
-    assert (pickle.loads(pickle.dumps(judge)).verdicts(games, 1) == whole).all()
 
 
 # ---------------------------------------------------------------- a local model that says yes or no
