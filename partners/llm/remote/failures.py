@@ -38,7 +38,6 @@ class RequestFailure:
 
     failure: Failure
     retry: bool = True  # whether another attempt may succeed
-    sent: bool = True  # whether the service may have worked on it, and may charge for that
     wait_s: float | None = None  # seconds that the service wants us to wait (Retry-After); None: unspecified
     status: int | None = None  # HTTP status, if there was an answer
     words: str = ""  # the service's message, one line without the key

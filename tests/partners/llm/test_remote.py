@@ -16,7 +16,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-import certifi
 import pytest
 
 from partners.llm.budget import Budget, Cost, Limits, Price
@@ -39,11 +38,6 @@ ASK = Query("Your move.", LEGAL)
 SENTINEL = "gsk_TESTsentinel0123456789"
 HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
 JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "I would say"}}'
-
-
-def waits_match(slept, expected):
-    """Whether the waits are the ``expected`` ones, up to a quarter shorter where the client chose them."""
-    return len(slept) == len(expected) and all(0.75 * e <= s <= e for s, e in zip(slept, expected, strict=True))
 
 
 def message(**fields: object) -> Page:
@@ -127,7 +121,7 @@ def test_answer_classification_and_retries(serve, case):
         assert reply._replace(usage=OK.usage) == (ModelReply("", False) if outcome == "cut" else ModelReply(outcome))
     assert client.tally["retries"] == calls - 1
     assert len(service.heard) == client.tally["requests"] == calls
-    assert waits_match(clock.slept, slept)
+    assert clock.slept == slept
 
 
 def renamed(heard, number):
@@ -201,32 +195,15 @@ def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "other"),
-    [
-        ("ALL_PROXY", "socks9://127.0.0.1:9", "NO_PROXY"),
-        ("all_proxy", "http://[::1", "SSL_CERT_FILE"),
-        ("NO_PROXY", "localhost,[::1]", "SSLKEYLOGFILE"),
-        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "SSLKEYLOGFILE"),
-        ("SSL_CERT_FILE", __file__, "NO_PROXY"),
-        ("SSLKEYLOGFILE", "/nonexistent/keys", "SSL_CERT_FILE"),
-    ],
+    ("name", "value"),
+    [("ALL_PROXY", "socks9://127.0.0.1:9"), ("NO_PROXY", "localhost,[::1]"), ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
 )
-def test_unusable_variable_is_named(services, monkeypatch, tmp_path, name, value, other):
+def test_unusable_proxies_and_certificates_are_a_setup_error(services, monkeypatch, name, value):
     services(completion())  # without the proxies of the user
-    (tmp_path / "file").write_text(Path(certifi.where()).read_text())
-    monkeypatch.setenv(other, str(tmp_path / "file"))
     monkeypatch.setenv(name, value)
-    with pytest.raises(SetupError, match=rf"^\${name} ") as caught:  # and the other is not
+    with pytest.raises(SetupError, match=rf"\${name}") as caught:
         RemoteClient(ServiceSettings("openai", "m", "https://127.example.com/v1")).complete([ASK])
     assert "\n" not in str(caught.value)
-
-
-def test_proxy_of_a_failed_connection_is_named(services, monkeypatch):
-    services(completion())
-    monkeypatch.setenv("HTTP_PROXY", DEAD)
-    settings = ServiceSettings("openai", "m", "http://192.0.2.1/v1", structure="text", max_attempts=1)
-    with closing(RemoteClient(settings)) as client, pytest.warns(RuntimeWarning, match=r"\$HTTP_PROXY"):
-        assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
 
 
 def test_refused_connection_is_retried_at_no_cost(serve):
@@ -236,7 +213,7 @@ def test_refused_connection_is_retried_at_no_cost(serve):
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         with closing(RemoteClient(ServiceSettings("openai", "m", url), clock=clock)) as client:
             assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
-            assert waits_match(clock.slept, [0.5, 1, 2])
+            assert clock.slept == [0.5, 1, 2]
             assert client.budget.spent == (4, 0, 0)
 
 
@@ -248,22 +225,10 @@ def test_retry_after(demand, seconds):
     assert retry_after({"retry-after": demand}) == seconds
 
 
-def test_jitter_is_deterministic(serve):
-    slept = []
-    for _ in range(2):
-        _, client, clock = serve([Page(500)], max_attempts=2)
-        client.complete([ASK])
-        client.complete([ASK._replace(prompt="Another.")])
-        slept.append(clock.slept)
-    assert slept[0] == slept[1]
-    assert len(set(slept[0])) == 2
-    assert all(0.375 <= seconds <= 0.5 for seconds in slept[0])
-
-
 def test_deadline_ends_attempts(serve):
     service, client, clock = serve([Page(500)], max_attempts=50, timeout_s=20, deadline_s=20, breaker_after=99)
     client.complete([ASK])
-    assert waits_match(clock.slept, [0.5, 1, 2, 4, 8])  # at most 15.5 s; 8 more would be too many
+    assert clock.slept == [0.5, 1, 2, 4, 8]  # 15.5 s; 8 more would be too many
     assert len(service.heard) == 6
 
 
