@@ -49,7 +49,7 @@ def test_rows():
         ({"counts": [1, 1, 1], "utilities": [[1, 2, 3]]}, "one vector per seat"),
         ({"counts": [0, 0, 0], "utilities": [[1, 2, 3]] * 2}, "at least one item"),
         ({**rows(1)[0], "seat": 2}, "a seat is 0, 1"),
-        ({**rows(1)[0], "seed": -1}, "from 0 up"),
+        ({**rows(1)[0], "seed": -1}, "seed"),
     ],
 )
 def test_invalid_rows_are_refused(row, said):
