@@ -155,9 +155,9 @@ class SpokenGame:
         self.refused, self._in_a_row = None, 0
         self._play_opponent()
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Forfeit the game: both seats get 0 points."""
-        self.state = forfeit(self.state, why)
+        self.state = forfeit(self.state, reason)
 
     def _play_opponent(self) -> None:
         while self.opponent is not None and not self.is_over and self.state.mover != self.seat:

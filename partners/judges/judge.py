@@ -88,9 +88,9 @@ def count_verdicts(tally: Counter[str], verdicts: Int8s) -> Int8s:
 
 
 def _missing_verdicts(judge: Judge, failed: int, games: int, seat: int) -> str:
-    why = ", ".join(f"{name} {times}" for name, times in sorted(judge.tally.items()) if name.startswith("unjudged_"))
+    causes = ", ".join(f"{name} {times}" for name, times in sorted(judge.tally.items()) if name.startswith("unjudged_"))
     return (
         f"the judge of style {judge.style} has no verdict on {failed} of {games} games of {SEATS[seat]} "
-        f"(so far: {why or 'uncounted'}), too few to learn from. Repair the service, raise its budget, or resume from "
-        "the last checkpoint"
+        f"(so far: {causes or 'uncounted'}), too few to learn from. Repair the service, raise its budget, or resume "
+        "from the last checkpoint"
     )

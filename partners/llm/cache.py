@@ -100,9 +100,9 @@ class CachedClient:
             if missing and self.mode == "replay":
                 raise CacheMiss(self._miss_message(next(iter(missing.values())), len(missing)))
             if missing:
-                new = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
-                self._store([self._row(key, missing[key], reply) for key, reply in new.items()])
-                replies |= new
+                sent = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
+                self._store([self._row(key, missing[key], reply) for key, reply in sent.items()])
+                replies |= sent
             self._failed.update({key for key, reply in replies.items() if reply.failure})
         return [replies[key] for key in keys]
 

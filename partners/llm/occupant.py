@@ -35,10 +35,10 @@ _SHAPING = (
 )  # fmt: skip
 
 
-def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
+def llm_provenance(parameters: Mapping[str, Any]) -> OccupantProvenance:
     """Provenance of ``llm`` with these parameters: teacher and games from a model's card, unknown without one."""
     defaults = {name: parameter.default for name, parameter in inspect.signature(llm).parameters.items()}
-    settings = {**defaults, **given}
+    settings = {**defaults, **parameters}
     provider = resolve_provider(settings["provider"])
     template = load_template(settings["prompt_path"], settings["prompt"])
     name, past = str(settings["model"] or GROQ_MODEL), UNKNOWN_PAST
@@ -98,7 +98,7 @@ def llm(
         cap = HISTORY_CAP if history_cap is None else history_cap
         return LLMPartner(service.with_cache(RemoteClient(service)), template, history_cap=cap, **options)
     require_library("transformers", "a language model on this machine")
-    given, name = select_settings(LocalSettings, settings), model or SMALL_MODEL
+    local_settings, name = select_settings(LocalSettings, settings), model or SMALL_MODEL
     card = read_card(model_path(name))
     if model is None:
         if card["prompt_sha256"] != _sha256(template.text):
@@ -106,8 +106,8 @@ def llm(
                 f"the small model of this package reads the shipped prompt (prompt=full) only; got "
                 f"{quote(template.source)}: leave out prompt and prompt_path, or name another model"
             )
-        given |= {"download": False, "revision": None}
-    local = LocalClient(LocalSettings(name, **given), openings(template))
+        local_settings |= {"download": False, "revision": None}
+    local = LocalClient(LocalSettings(name, **local_settings), openings(template))
     cap = card.get("history_cap", HISTORY_CAP) if history_cap is None else history_cap
     return LocalLLMPartner(service.with_cache(local), local, template, history_cap=cap, **options)
 

@@ -191,7 +191,7 @@ class LocalLLMPartner(LLMPartner):
 
     @property
     def traits(self) -> Traits:
-        """It has no memory if the prompt shows at most the last act, as other variables hold the rest."""
+        """Traits without memory if the prompt shows at most the last act, as other variables hold the rest."""
         return replace(super().traits, memoryless=self.history_cap <= 1)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:

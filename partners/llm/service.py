@@ -246,9 +246,9 @@ def with_settings(*kinds: type, omit: tuple[str, ...] = ()) -> Callable[[Factory
         flat = signature.replace(parameters=list(parameters.values()))
 
         @wraps(factory)
-        def wrapper(*args: Any, **given: Any) -> Any:
-            flat.bind(*args, **given)  # raises TypeError for an unknown name
-            return factory(*args, **given)
+        def wrapper(*args: Any, **arguments: Any) -> Any:
+            flat.bind(*args, **arguments)  # raises TypeError for an unknown name
+            return factory(*args, **arguments)
 
         wrapper.__signature__ = flat  # type: ignore[attr-defined]
         return cast(Factory, wrapper)

@@ -251,8 +251,8 @@ def _position(template: Template, match: re.Match[str], after: str) -> PromptPos
     is_hidden = fields["p"] == HIDDEN
     try:
         actions = _actions(fields["history_str"])
-        mine, theirs = _triple(fields["my_utils_csv"]), (0, 0, 0) if is_hidden else _triple(fields["p"])
-        values = (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)
+        my_values, partner_values = _triple(fields["my_utils_csv"]), (0, 0, 0) if is_hidden else _triple(fields["p"])
+        values = (my_values, partner_values) if len(actions) % 2 == 0 else (partner_values, my_values)
         rules = Rules(int(fields["max_turns"]), _DISAGREE[fields["disagree_rule"]], length)
         state = State(Scenario(_triple(fields["counts_csv"]), values), rules)
         for action, message in actions:

@@ -97,8 +97,8 @@ def summarise(tried: list[TriedPosition]) -> CheckSummary:
         len(tried),
         sum(isinstance(trial.result, LegalReply) for trial in tried),
         median([trial.seconds for trial in replied] or [np.nan]),
-        mean([used.prompt_tokens for used in usage] or [np.nan]),
-        mean([used.completion_tokens for used in usage] or [np.nan]),
+        mean([tokens.prompt_tokens for tokens in usage] or [np.nan]),
+        mean([tokens.completion_tokens for tokens in usage] or [np.nan]),
     )
 
 
@@ -144,11 +144,11 @@ def _print_server(client: RemoteClient) -> None:
     settings = client.settings
     print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
-    used = best if settings.probes_structure else settings.structure_mode
+    mode_in_use = best if settings.probes_structure else settings.structure_mode
     for mode in STRUCTURES:
-        if mode in client.probe_results or mode == used:
+        if mode in client.probe_results or mode == mode_in_use:
             result = client.probe_results.get(mode, "needs no support")
-            print_line(f"  {mode:20}{result}{'; used' if mode == used else ''}")
+            print_line(f"  {mode:20}{result}{'; used' if mode == mode_in_use else ''}")
 
 
 def _print_position(number: int, total: int, tried: TriedPosition) -> None:

@@ -151,9 +151,9 @@ class LocalClient:
         keys = [
             (_digest(query.prompt), query.legal, query.sample if self.settings.temperature else 0) for query in queries
         ]
-        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._replies}
-        self.tally.update(replies=len(queries), remembered=len(queries) - len(new))
-        replies = dict(zip(new, self._complete(list(new.values())), strict=True))
+        unanswered = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._replies}
+        self.tally.update(replies=len(queries), remembered=len(queries) - len(unanswered))
+        replies = dict(zip(unanswered, self._complete(list(unanswered.values())), strict=True))
         answers = [replies[key] if key in replies else self._replies[key] for key in keys]
         if len(self._replies) + len(replies) > _MAX_REPLIES:
             self._replies.clear()

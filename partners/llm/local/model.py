@@ -73,7 +73,7 @@ class LocalModel:
         return self.encode([self._chat(text) for text in texts])
 
     def common_prefixes(self, openings: Sequence[str]) -> list[list[int]]:
-        """For each text of ``openings``, the tokens that all prompts beginning with it have in common.
+        """The tokens that all prompts beginning with an opening have in common, for each of ``openings``.
 
         The text after an opening may change the tokens of its last characters: those are left out. The caller must
         still compare them with the tokens of the whole prompt.
@@ -181,7 +181,7 @@ def fingerprint(source: str | Path) -> str:
 def common_beginning(texts: Sequence[list[int]]) -> list[int]:
     """The tokens that all ``texts`` begin with."""
     first, last = min(texts), max(texts)  # tokens that these two share, all share
-    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    differ = (i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differ, len(first))]
 
 

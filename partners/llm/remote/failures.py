@@ -135,9 +135,9 @@ def parse_json(body: str) -> Any:
 
 def _error_message(document: Any) -> str:
     """The message of an error as OpenAI, Groq, llama.cpp, vLLM, FastAPI and Ollama write it; empty without one."""
-    for place in ("error", "message", "detail", "msg"):
-        if isinstance(document, dict) and place in document:
-            inner = document[place]
+    for key in ("error", "message", "detail", "msg"):
+        if isinstance(document, dict) and key in document:
+            inner = document[key]
             return inner if isinstance(inner, str) else _error_message(inner)
     if isinstance(document, list) and document:
         return _error_message(document[0])

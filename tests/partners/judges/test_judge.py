@@ -92,11 +92,11 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
     for seat in (0, 1):
         labels = shows_style(style, games)[:, seat]
         for game in range(games.size):
-            why = explain_label(style, games, game, seat)
-            assert read_verdict(why) == labels[game]
+            reason = explain_label(style, games, game, seat)
+            assert read_verdict(reason) == labels[game]
             alike = {"more than Bob": 1, "less than Bob": -1, "more than once": 2, "never the same twice": 3}
             kinds = {Style.COMPETITIVE: 1, Style.PUSH_OVER: -1, Style.STUBBORN: 2, Style.VERSATILE: 3}
-            assert labels[game] == any(words in why for words, kind in alike.items() if kind == kinds[style])
+            assert labels[game] == any(words in reason for words, kind in alike.items() if kind == kinds[style])
     worked = worked_episodes(style, 9, seed=4)
     assert worked.labels.tolist() == [True, False] * 4 + [True]
     assert (shows_style(style, worked.games)[:, worked.seat] == worked.labels).all()
@@ -105,10 +105,12 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
 def test_worked_episodes_are_not_held_out():
     tables = [open_source("lewis", split=split).table for split in ("test", "paper_test")]
     kept = [np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1) for table in tables]
-    known = {row.tobytes() for row in np.concatenate(kept)}
+    held_out = {row.tobytes() for row in np.concatenate(kept)}
     for style in Style:
         shown = worked_episodes(style, 60, seed=1).games.scenarios
-        assert not known & {row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)}
+        assert not held_out & {
+            row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)
+        }
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ TRUTH = {
 
 
 def episode_of(prompt: str) -> str:
-    """The last episode of a prompt, as it was told."""
+    """The last episode of a prompt."""
     return prompt.split("Episode 4\n")[1].split("\nQuestion:")[0]
 
 
@@ -250,15 +252,15 @@ def test_unreadable_answers_are_repeated_and_counted(services, judge_at):
 
 @pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 @pytest.mark.parametrize(
-    ("page", "why"),
+    ("page", "reason"),
     [(Page(500), "unjudged_server 60"), (completion("Maybe."), "unjudged_unreadable 60")],
     ids=["down", "unreadable"],
 )
-def test_failing_judge_stops_learning(services, judge_at, page, why):
+def test_failing_judge_stops_learning(services, judge_at, page, reason):
     reward = judge_at(services(page), max_attempts=1, breaker_after=1000).for_seat(0)
     with pytest.raises(JudgeError) as error:
         paid(reward, some_games())
-    assert "60 of 60" in str(error.value) and why in str(error.value)
+    assert "60 of 60" in str(error.value) and reason in str(error.value)
 
 
 def test_spent_budget_gives_no_verdict(services, judge_at):
@@ -382,7 +384,7 @@ def yes_by_hand(client: WordClient, prompt: str) -> float:
         prompt = read.render_chat([{"role": "user", "content": f"{client.system}\n\n{prompt}"}])
     (tokens,) = read.encode([prompt])
     yes, no = read.encode([word if read.tokenizer.chat_template else f" {word}" for word in ("Yes", "No")])
-    same = next(place for place, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
+    same = next(i for i, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
     with torch.inference_mode():
         logits = read.model(torch.tensor([[*tokens, *yes[:same]]])).logits[0, -1].double()
     return float(logits[[yes[same], no[same]]].softmax(dim=0)[0])
@@ -408,8 +410,8 @@ def test_identity_covers_model_system_and_words(folder, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     identity = yes_no(folder).identity
     assert identity == yes_no(tmp_path).identity
-    others = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
-    assert all(other.identity != identity for other in others)
+    clients = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
+    assert all(other.identity != identity for other in clients)
 
 
 def test_yes_no_judge_records_and_replays(folder, tmp_path):
@@ -446,9 +448,9 @@ def test_invalid_local_judge_settings(options, message):
 def test_missing_or_too_small_model(tmp_path):
     games = scripted_games(4, 2)
     small = tiny_model(tmp_path / "small", max_position_embeddings=64)
-    for model, why in ((tmp_path / "gone", "gone"), (small, "64")):
+    for model, reason in ((tmp_path / "gone", "gone"), (small, "64")):
         judge = llm_judge("stubborn", provider="hf", model=str(model)).judge
-        with pytest.raises(SetupError, match=why) as error:
+        with pytest.raises(SetupError, match=reason) as error:
             judge.verdicts(games, 0)
         assert "\n" not in str(error.value)
 

@@ -31,7 +31,7 @@ ASK = Query("Your move.", LEGAL)
 
 @dataclass
 class Answering:
-    """Answers by a function of (ask, how many were asked before)."""
+    """A client that answers by a function of the query and the number of earlier ones."""
 
     answer: object
     remote: bool = True
@@ -82,8 +82,8 @@ def test_key_covers_everything_that_shapes_a_reply():
     assert len(keys) == 6
     settings = [{}, {"temperature": 0.5}, {"max_tokens": 64}, {"structure": "json_object"}, {"extra": {"top_p": 0.5}}]
     identities = [
-        json.dumps(ServiceSettings("openai", "m", "http://h/v1", **given).identity(), sort_keys=True)
-        for given in settings
+        json.dumps(ServiceSettings("openai", "m", "http://h/v1", **changes).identity(), sort_keys=True)
+        for changes in settings
     ]
     assert len(set(identities)) == len(settings)
     # Where it is served and how fast it may be asked shapes nothing, and is nobody else's business.
@@ -111,9 +111,9 @@ def test_failures_are_replayed_and_repeated_when_recording(record):
     assert heard == [ModelReply(failure=Failure.TIMEOUT), ModelReply("here"), ModelReply("here")]
     replaying = record(Answering(counting), "replay")
     assert [replaying.complete([ASK])[0] for _ in range(3)] == heard
-    now = [ModelReply("now")]
-    assert record(Answering(lambda ask, number: now[0])).complete([ASK]) == now
-    assert record(Answering(counting), "replay").complete([ASK]) == now
+    newest = [ModelReply("now")]
+    assert record(Answering(lambda ask, number: newest[0])).complete([ASK]) == newest
+    assert record(Answering(counting), "replay").complete([ASK]) == newest
 
 
 def test_two_processes_record_into_one_file(record):

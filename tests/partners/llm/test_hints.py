@@ -140,7 +140,7 @@ def test_no_warning_if_most_hints_arrive():
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("changes", "reason"),
     [
         (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
@@ -153,9 +153,9 @@ def test_no_warning_if_most_hints_arrive():
         (["hints.max_requests=0"], "an integer above 0"),
     ],
 )
-def test_invalid_settings_are_refused(given, why):
-    with pytest.raises(ConfigError, match=why):
-        load_config(CONFIG, overrides(Path("unused"), *given), TrainConfig)
+def test_invalid_settings_are_refused(changes, reason):
+    with pytest.raises(ConfigError, match=reason):
+        load_config(CONFIG, overrides(Path("unused"), *changes), TrainConfig)
 
 
 def test_settings_name_the_hinter(monkeypatch):
@@ -177,7 +177,7 @@ def test_settings_name_the_hinter(monkeypatch):
 
 
 class Looks:
-    """Remembers the turns that it was asked about."""
+    """A partner that stores the turns of its queries."""
 
     traits = Traits(deterministic=True)
 
@@ -190,7 +190,7 @@ class Looks:
 
 
 def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
-    """Everything that a hinting model is asked in games of these scenarios, for both seats."""
+    """All prompts of a hinting model in games of these scenarios, for both seats."""
     model = Model(first_legal)
     schedule = HintSchedule(ExpertHinter(LLMPartner(model)), privileged=privileged)
     for seat in (0, 1):
@@ -260,8 +260,8 @@ def test_withheld_hints_are_counted_and_not_queried():
     assert schedule.tally == Counter(asked=int(told.sum()), available=int(told.sum()), withheld=int((~told).sum()))
     assert abs(told.mean() - 0.75) < 0.04
     assert hinter.turns[0].size == told.sum() and not features[~told].any()
-    whole = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
-    assert (features[told] == whole[told]).all(), "the others are what they would have been"
+    all_features = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
+    assert (features[told] == all_features[told]).all(), "the others are what they would have been"
 
 
 def test_withhold_all_or_none():

@@ -28,8 +28,8 @@ def made(tmp_path) -> tuple[Path, Path]:
     return folder, tiny_gguf(folder, tmp_path / "gguf" / "tiny.gguf")
 
 
-def test_gguf_replies_equal_the_original_model(made):
-    folder, file = made
+def test_gguf_replies_equal_the_original_model(model_files):
+    folder, file = model_files
     asked = asks(size=4)
     expected = LocalClient(LocalSettings(str(folder), temperature=1.0)).scores(asked)
     scores = LocalClient(LocalSettings(str(file), temperature=1.0)).scores(asked)
@@ -59,17 +59,17 @@ def test_unreadable_model(made, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kept", "asked", "given"),
+    ("kept", "asked", "expected"),
     [
         ("float32", "auto", "float32"), ("bfloat16", "auto", "bfloat16"), ("float16", "auto", "float32"),
         ("float32", "bfloat16", "bfloat16"), ("bfloat16", "float32", "float32"), ("float32", "float16", "float32"),
     ],
 )  # fmt: skip
-def test_dtype(kept, asked, given, tmp_path):
+def test_dtype(kept, asked, expected, tmp_path):
     folder = tiny_model(tmp_path, "llama")
     load_model(str(folder)).model.to(getattr(torch, kept)).save_pretrained(folder)
     client = LocalClient(LocalSettings(str(folder), temperature=1.0, dtype=asked))
     model = client.load().model
-    assert {weight.dtype for weight in model.parameters()} == {getattr(torch, given)}
+    assert {weight.dtype for weight in model.parameters()} == {getattr(torch, expected)}
     assert all(abs(probs.sum() - 1) < 1e-9 for probs in client.scores(asks(size=2)))
     assert ("dtype" in client.identity) == (asked != "auto")

@@ -166,8 +166,8 @@ def test_other_name_of_the_token_limit_is_no_attempt(serve, structure, requests)
 
 def test_older_name_of_the_token_limit(serve, monkeypatch):
     def answer(heard, number):
-        known = "max_tokens" in heard.body
-        return completion() if known else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
+        knows_name = "max_tokens" in heard.body
+        return completion() if knows_name else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
 
     monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
     service, client, _ = serve(answer, provider="groq")
@@ -307,8 +307,8 @@ def test_rates_hold_in_any_minute(requests, tokens, most):
 
     asyncio.run(send_all())
     assert len(sent) == 500
-    for at in sent:
-        assert sum(at <= other < at + 60 for other in sent) <= most
+    for moment in sent:
+        assert sum(moment <= other < moment + 60 for other in sent) <= most
 
 
 def test_rate_waits_do_not_count_towards_deadlines(serve):
@@ -405,7 +405,7 @@ def test_request_body(serve):
 
 
 @pytest.mark.parametrize(
-    ("settings", "why"),
+    ("settings", "reason"),
     [
         ({"model": " "}, "model must be the name"),
         ({"provider": "hf", "base_url": "http://h/v1"}, "no other takes one"),
@@ -428,8 +428,8 @@ def test_request_body(serve):
         ({"prompt_price": -0.1}, "prompt_price must be"),
     ],
 )
-def test_invalid_settings_are_refused_without_showing_a_key(settings, why):
-    with pytest.raises(ValueError, match=why) as caught:
+def test_invalid_settings_are_refused_without_showing_a_key(settings, reason):
+    with pytest.raises(ValueError, match=reason) as caught:
         ServiceSettings(**{"provider": "openai" if "base_url" in settings else "groq", **settings})
     assert SENTINEL not in str(caught.value)
 
@@ -540,8 +540,8 @@ def test_open_client_lets_the_interpreter_exit(serve):
     code += "from partners.llm.reply import Legal; from partners.llm.service import ServiceSettings; "
     code += f"client = RemoteClient(ServiceSettings('openai', 'm', {service.url!r})); "
     code += "print(client.complete([Query('Your move.', Legal((1, 2, 0), (0, 1, 3, 4)))])[0].text)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (process.returncode, process.stdout.strip(), process.stderr) == (0, OK_LINE, "")
 
 
 # ---------------------------------------------------------------- budgets
@@ -586,20 +586,20 @@ def test_money_is_exact():
 
 
 def test_seconds_count_overlapping_waits_once():
-    now = [0.0]
-    budget = Budget(Limits(seconds=8), now=lambda: now[0])
+    clock = [0.0]
+    budget = Budget(Limits(seconds=8), now=lambda: clock[0])
     with budget.waiting():
-        now[0] = 3
+        clock[0] = 3
         with budget.waiting():  # two at a time are no more than one
-            now[0] = 4
+            clock[0] = 4
     assert (budget.seconds, budget.seconds_left) == (4, 4)
-    now[0] = 100
+    clock[0] = 100
     assert budget.seconds == 4
     with budget.waiting():
-        now[0] = 103
+        clock[0] = 103
         assert budget.seconds_left == 1
         assert budget.reserve(ONE)
-        now[0] = 106
+        clock[0] = 106
         assert not budget.reserve(ONE)
         assert budget.reserve(ONE) is False
 

@@ -45,9 +45,9 @@ def asks(number: int) -> list[Query]:
 
 def obeying(schema: dict) -> Page:
     """An answer of ``schema``, over several lines, with a confidence as llama.cpp's grammars let it through."""
-    of = schema["properties"]
-    oA = of["oA"]["enum"][0] if "enum" in of["oA"] else [0, 0, 0]
-    return completion(json.dumps({"act_type": of["act_type"]["enum"][-1], "oA": oA, "confidence": 3.5}, indent=2))
+    fields = schema["properties"]
+    oA = fields["oA"]["enum"][0] if "enum" in fields["oA"] else [0, 0, 0]
+    return completion(json.dumps({"act_type": fields["act_type"]["enum"][-1], "oA": oA, "confidence": 3.5}, indent=2))
 
 
 def refusing(status: int, message: str) -> Page:
@@ -359,9 +359,9 @@ def test_broken_connections(scheme, data, monkeypatch):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="a certificate is made by openssl")
 def test_key_is_not_sent_under_an_untrusted_certificate(serve, tmp_path, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
-    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
     files = tmp_path / "key.pem", tmp_path / "cert.pem"
-    words = ["openssl", *made.split(), "-keyout", str(files[0]), "-out", str(files[1])]
+    words = ["openssl", *words.split(), "-keyout", str(files[0]), "-out", str(files[1])]
     subprocess.run(words, check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files[1], files[0])

@@ -28,8 +28,8 @@ def test_card_and_size(tmp_path):
     assert f"distilled {card['name']}" in identity("llm(provider=hf)")
 
 
-def test_act_and_points_of_the_expert():
-    """It plays most of the expert's acts, and gets as much from a partner."""
+def test_points_of_the_expert():
+    """The small model gets nearly the expert's points from a partner, by legal acts."""
     source = open_source("lewis", split="test")
     scenarios, model, expert = source.block(0, 0, 150), llm("hf"), seat_occupant("expert")
     points = [rollout((player, seat_occupant("boulware")), scenarios, seed=0).scores[:, 0].mean()
@@ -38,12 +38,12 @@ def test_act_and_points_of_the_expert():
     check_partner(model)
 
 
-@pytest.mark.parametrize("given", [{"prompt": "short"}, {"prompt_path": "other.txt"}])
-def test_other_prompt_is_refused(given, tmp_path, monkeypatch):
+@pytest.mark.parametrize("arguments", [{"prompt": "short"}, {"prompt_path": "other.txt"}])
+def test_other_prompt_is_refused(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("other.txt").write_text("Your move: {counts_csv}")
     with pytest.raises(ValueError, match="name another model"):
-        llm("hf", **given)
+        llm("hf", **arguments)
 
 
 def test_card_of_another_folder_is_read(tmp_path):
@@ -62,9 +62,9 @@ def test_auto_provider(monkeypatch):
     assert resolve_provider("auto") == "groq" and llm().traits.remote
     assert "gsk_of_a_test" not in repr(llm().client.identity)
     assert not llm("hf").traits.remote, "a named provider is not replaced"
-    for given, reason in (
+    for arguments, reason in (
         ({"model": "m"}, "needs its provider"),
         ({"provider": "hal"}, "one of auto, groq, openai, hf"),
     ):
         with pytest.raises(ValueError, match=reason):
-            llm(**given)
+            llm(**arguments)
