@@ -10,8 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from partners.llm.local.client import SMALL_MODEL, model_path
-from partners.llm.local.model import hide_progress_bars
+from partners.llm.local.model import SMALL_MODEL, hide_progress_bars, model_path
 
 SMALL: dict[str, dict[str, Any]] = {
     "llama": {"num_key_value_heads": 2},

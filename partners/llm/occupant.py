@@ -12,7 +12,8 @@ from typing import Any
 from dond_marl.errors import quote, require_library
 from dond_marl.files import read_text
 from dond_marl.occupants import spec_name
-from partners.llm.local.client import SMALL_MODEL, LocalClient, LocalSettings, model_path
+from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
 from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient

@@ -19,7 +19,6 @@ from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient
 from partners.llm.prompt import HISTORY_CAP, Template, load_template, sort_by_value, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
-from partners.llm.service import read_key
 from partners.parameters import check_choice, check_whole_number
 from partners.scripted.heuristic import Heuristic
 
@@ -103,6 +102,7 @@ class LLMPartner:
     def check_key(self) -> None:
         """Raise :class:`~partners.llm.client.SetupError` if the key of the service is missing; nothing is sent."""
         from partners.llm.remote.client import RemoteClient
+        from partners.llm.service import read_key
 
         if isinstance(self.client, RemoteClient):  # not behind a cache, which may hold all replies
             read_key(self.client.settings.key_variable)

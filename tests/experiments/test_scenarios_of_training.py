@@ -25,7 +25,7 @@ from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import load_positions
 from partners.judges.episodes import scripted_games
-from partners.llm.local.client import SMALL_MODEL, model_path
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.occupant import read_card
 
 ROOT = Path(__file__).resolve().parents[2]

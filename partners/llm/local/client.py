@@ -12,34 +12,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import numpy as np
 
 from dond_marl.errors import quote
-from dond_marl.files import user_path
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, Usage
 from partners.llm.local.legal_lines import LegalLines, legal_lines, lines_of_texts
+from partners.llm.local.model import Dtype, LocalModel, common_beginning, fingerprint, load_model
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import Range, check_choice, check_fields
 
 if TYPE_CHECKING:
     from partners.llm.local.decoding import Batch, PrefixCache
-    from partners.llm.local.model import LocalModel
 
-SMALL_MODEL = "the small model of this package"  # a name in place of a folder; it imitates the expert
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
 _GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
 _MAX_POOLS = 4096  # whose legal lines are cached
 _MAX_REPLIES = 100_000  # cached in memory
-
-
-def model_path(source: str | Path) -> Path:
-    """The path of the model ``source``, which may be :data:`SMALL_MODEL`; it need not exist."""
-    return Path(__file__).parents[1] / "small_model" if source == SMALL_MODEL else user_path(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +106,6 @@ class LocalClient:
     @cached_property
     def identity(self) -> Mapping[str, object]:
         """The SHA-256 of the model's files, wherever they are, and every parameter that shapes its answers."""
-        from partners.llm.local.model import fingerprint
-
         settings = self.settings
         identity: dict[str, object] = {
             "model": fingerprint(settings.model),
@@ -131,7 +120,6 @@ class LocalClient:
         """The model, loaded on the first call. Raises :class:`SetupError`."""
         if self._model is None:
             from partners.llm.local.decoding import PrefixCache
-            from partners.llm.local.model import load_model
 
             settings = self.settings
             self._model = load_model(
@@ -246,7 +234,6 @@ class WordClient:
         if not queries:
             return []
         from partners.llm.local.decoding import PrefixCache, score
-        from partners.llm.local.model import common_beginning
 
         model, texts, space = self.local.load(), [query.prompt for query in queries], " "
         if model.tokenizer.chat_template:

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dond_marl.errors import error_line
+from dond_marl.files import user_path
 from partners.llm.client import SetupError
-from partners.llm.local.client import Dtype, model_path
 from partners.llm.prompt import SYSTEM
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+SMALL_MODEL = "the small model of this package"  # a name in place of a folder; it imitates the expert
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
 _HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.gguf")  # what a model's answers depend on
 _BLOCK = 1 << 20
 # Chat templates may ask for today's date, by strftime_now(format). A macro of that name hides the function: always the
@@ -35,6 +37,11 @@ _DATE = {
 _REPLACED = "".join(f"|replace('%{directive}', '{text}')" for directive, text in _DATE.items())
 _FIXED_DATE = f"{{% macro strftime_now(format) %}}{{{{ format{_REPLACED} }}}}{{% endmacro %}}\n"  # "\n" is trimmed
 _FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # possible continuations of a prompt
+
+
+def model_path(source: str | Path) -> Path:
+    """The path of the model ``source``, which may be :data:`SMALL_MODEL`; it need not exist."""
+    return Path(__file__).parents[1] / "small_model" if source == SMALL_MODEL else user_path(source)
 
 
 @dataclass

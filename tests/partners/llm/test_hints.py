@@ -30,7 +30,7 @@ from league.tasks.hinters import (
     no_hint_warning,
 )
 from league.training.training import begin
-from partners.llm.local.client import SMALL_MODEL, model_path
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def made(tmp_path) -> tuple[Path, Path]:
+def model_files(tmp_path) -> tuple[Path, Path]:
     """A model as a folder, and the same as a GGUF file alone in a folder."""
     pytest.importorskip("gguf", reason="pip install -e '.[gguf]' brings what writes the file")
     pytest.importorskip("accelerate", reason="pip install -e '.[gguf]' brings what reads the file")
@@ -40,8 +40,8 @@ def test_gguf_replies_equal_the_original_model(model_files):
     assert fingerprint(file) != fingerprint(folder) and fingerprint(file) != str(file)
 
 
-def test_unreadable_model(made, tmp_path):
-    _, file = made
+def test_unreadable_model(model_files, tmp_path):
+    _, file = model_files
     (tmp_path / "words.txt").write_text("-")
     (tmp_path / "damaged.gguf").write_bytes(file.read_bytes()[:1000])
     sources = {

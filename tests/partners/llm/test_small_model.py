@@ -11,7 +11,7 @@ from dond_marl.conformance import check_partner
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from partners.llm.local.client import SMALL_MODEL, model_path
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.occupant import CARD, llm, read_card
 from partners.llm.service import resolve_provider
 from partners.provenance import identity
