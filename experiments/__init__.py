@@ -4,7 +4,6 @@
 COMMANDS = {
     "baselines": "experiments.baselines.command",
     "hints": "experiments.hints",
-    "distill": "experiments.distill",
     "restricted": "experiments.restricted",
     "rosters": "experiments.rosters",
 }

@@ -3,7 +3,7 @@ r"""Measure the value of hints: the same learner without hints, with random ones
 Every *arm* is a hinter, with or without some of its hints withheld during training. A learner without hints has the
 same network, with hint inputs of zero. Learners are measured at intervals by greedy play on held-out views: without
 hints, which is the main measure, and with them. With llm in experiment.hinters a language model gives hints: the one of
-hints.provider and hints.models, by default SmolLM2 after dond get-model smollm2. Learners are cached in output_dir.
+hints.provider and hints.models, by default SmolLM2 from the Hugging Face cache. Learners are cached in output_dir.
 
 examples:
   dond experiment hints                  # with hint_experiment.yaml
@@ -56,7 +56,7 @@ from partners.provenance import identity, refuse_test_roster
 # Hinters with a name of their own; all others are occupants.
 NO_HINTS, CHANCE, MODEL = "none", "random", "llm"
 WORDS = (NO_HINTS, CHANCE, MODEL)
-PRETRAINED = "smollm2"  # default of MODEL: a model not trained on our expert's answers
+PRETRAINED = "HuggingFaceTB/SmolLM2-135M-Instruct"  # default of MODEL: a model not trained on our expert's answers
 MODEL_OPTIONS = {
     "prompt": "brief",
     "dtype": "bfloat16",

@@ -1,7 +1,7 @@
 """Provenance of occupants: all partners that a policy has trained against or was made from, directly or through them.
 
 A policy learns its opponents, and through them the opponents that they learned from. Every checkpoint, league member
-and distilled model therefore notes its whole past. No member of the held-out rosters *dev2* and *test2*
+and imitating language model therefore notes its whole past. No member of the held-out rosters *dev2* and *test2*
 (:mod:`partners.rosters`) may be in it, otherwise a score against them measures nothing.
 
 Every occupant has one identity text. Networks are named by the SHA-256 of their weights, wherever the file lies. A

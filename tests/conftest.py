@@ -17,9 +17,8 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Nothing is written into the user's own home or cache, which may be read-only. The folder outlives the run, as the
-# project's local model takes two minutes to make; it is set before any library is imported, and inherited by every
-# process of a test.
+# Nothing is written into the user's own home or cache, which may be read-only. It is set before any library is
+# imported, and inherited by every process of a test.
 CACHE = Path(tempfile.gettempdir()) / f"dond-marl-tests-{os.getuid()}"
 os.environ["XDG_CACHE_HOME"] = str(CACHE)
 os.environ.pop("DOND_MARL_CACHE", None)

@@ -17,7 +17,7 @@ OK_LINE = '{"act_type": 0, "oA": [0, 0, 0], "confidence": 0.5}'
 
 
 def without_proxy_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Services are asked without a proxy, and no key of the user's is in reach."""
+    """Remove the proxies and the key of the user from the environment."""
     for name in (*PROXIES, "GROQ_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -26,16 +26,13 @@ def without_proxy_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
 class Page:
     """An HTTP answer; ``cut``: the connection closes after so many bytes of the body.
 
-    ``length``: what the header says in place of the body's own. ``again``: the body is sent so many times, or until
-    nobody reads on. In real seconds: ``delay`` before it begins, ``trickle`` between two bytes of it.
+    In real seconds: ``delay`` before it begins, ``trickle`` between two bytes of it.
     """
 
     status: int = 200
     body: str | bytes = ""
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
-    length: int | None = None
-    again: int = 1
     delay: float = 0.0
     trickle: float = 0.0
 
@@ -72,7 +69,6 @@ class Service:
     ) -> None:
         self.answer = answer
         self._tls, self._slots = tls, asyncio.Semaphore(slots)
-        self.pieces = 0  # times that a body was sent
         self.heard: list[Heard] = []
         self.most_at_once = self._now = 0
         self._loop = asyncio.new_event_loop()
@@ -96,10 +92,10 @@ class Service:
 
     async def _stop(self) -> None:
         self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -124,23 +120,20 @@ class Service:
                 await asyncio.sleep(page.delay)
         self._now -= 1
         payload = page.body.encode() if isinstance(page.body, str) else page.body
-        length = len(payload) * page.again if page.length is None else page.length
-        lines = [f"HTTP/1.1 {page.status} told", f"content-length: {length}"]
+        lines = [f"HTTP/1.1 {page.status} told", f"content-length: {len(payload)}"]
         lines += [f"{name}: {value}" for name, value in page.headers.items()]
         writer.write("\r\n".join([*lines, "", ""]).encode())
         for byte in payload if page.trickle else b"":
             writer.write(bytes([byte]))
             await writer.drain()
             await asyncio.sleep(page.trickle)
-        for _ in range(page.again):
-            writer.write(b"" if page.trickle else payload[: page.cut])
-            self.pieces += 1
-            await writer.drain()
+        writer.write(b"" if page.trickle else payload[: page.cut])
+        await writer.drain()
         return page.cut is None
 
 
 class FakeClock:
-    """Time that passes when somebody sleeps, and at once; sleeps that overlap pass together."""
+    """A clock whose time passes at once during a sleep; sleeps that overlap pass together."""
 
     def __init__(self) -> None:
         self.time, self.slept = 1000.0, list[float]()

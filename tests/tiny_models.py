@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 
-from partners.llm.local.model import hide_progress_bars
+from partners.llm.local.model import SMALL_MODEL, hide_progress_bars, model_path
 
 SMALL: dict[str, dict[str, Any]] = {
     "llama": {"num_key_value_heads": 2},
@@ -71,6 +71,25 @@ def tiny_model(folder: Path, kind: str = "llama", *, chat: str | None = None, **
             weight.data += torch.randn(weight.shape) * 0.15
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+def small_model_tokenizer() -> Any:
+    """The tokenizer of the shipped small model, made for the prompt ``full``."""
+    return AutoTokenizer.from_pretrained(model_path(SMALL_MODEL), local_files_only=True)
+
+
+def untrained_small_model(folder: Path) -> Path:
+    """A model like the shipped small one with random weights, in ``folder``, which is returned."""
+    config = AutoConfig.from_pretrained(model_path(SMALL_MODEL), local_files_only=True)
+    config.n_embd, config.n_head, config.n_inner = 32, 2, 32
+    with torch.random.fork_rng(devices=[]), hide_progress_bars(), torch.no_grad():
+        torch.manual_seed(1)
+        model = AutoModelForCausalLM.from_config(config)
+        for weight in model.parameters():
+            weight *= 8  # with the initial weights all replies are about equally likely
+        model.save_pretrained(folder)
+    small_model_tokenizer().save_pretrained(folder)
     return folder
 
 

@@ -55,7 +55,7 @@ HINT_LABELS = {
     "none": "None",
     "random": "Random hints",
     "expert": "Hints from the expert",
-    "llm": "A language model: Groq's with GROQ_API_KEY, else a small one that is made here in minutes",
+    "llm": "A language model: Groq's with GROQ_API_KEY, else a small one on this machine",
     SOLVED: "What an equilibrium would do",
 }
 MAX_RUNS = 12  # leagues whose members are listed, the ones written last

@@ -182,7 +182,7 @@ class HintModels(Section):
 
     groq: str = Field(default=GROQ_MODEL, min_length=1, max_length=200, description="the name of a model")
     openai: str | None = Field(default=None, min_length=1, max_length=200, description="the name of a model")
-    hf: PathText | None = Field(default=None, description="a model's folder; left out: the project's own model")
+    hf: PathText | None = Field(default=None, description="a model's folder; left out: the small model of this package")
 
 
 class HintsConfig(Section):

@@ -23,7 +23,7 @@ from partners.llm.remote.failures import duration_text
 from partners.llm.service import resolve_provider
 from partners.network.checkpoint import CheckpointError
 
-OWN_MODEL = "the project's own model"
+OWN_MODEL = "the small model of this package"
 # Causes of hints that were not available, in the order of a report.
 UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated", "missing", "withheld")
 CHARACTERS = 2.7  # of a prompt per token: 2,127 characters of an opening were about 780 tokens of a small model
@@ -102,7 +102,7 @@ def hinter_spec(hints: HintsConfig) -> str:
 
 
 def load_local_model(schedule: HintSchedule | None) -> None:
-    """Load (or create) a local language model now, before a run. Raises :class:`partners.llm.client.SetupError`."""
+    """Load a local language model now, before a run. Raises :class:`partners.llm.client.SetupError`."""
     partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
     if isinstance(partner, LocalLLMPartner):
         partner.local.load()

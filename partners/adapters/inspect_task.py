@@ -82,8 +82,12 @@ def bargain(manner: Manner = AS_SHIPPED, opponent: Partner | None = None, act_va
                     lost += act_values.regret_between(before, game.state)
         outcome = game.state.outcome
         assert outcome is not None
-        own, others = game.points[seat], game.points[1 - seat]
-        values = {"points": own, "partner_points": others, "deal": float(outcome.deal), "refused": float(refusals)}
+        values = {
+            "points": game.points[seat],
+            "partner_points": game.points[1 - seat],
+            "deal": float(outcome.deal),
+            "refused": float(refusals),
+        }
         values |= {} if act_values is None else {_LOST: lost}
         ended = f"{outcome.ending.name} after {len(game.state.history)} acts"
         shares = f": seat {seat} gets {outcome.allocation[seat]} of {row['counts']}" if outcome.allocation else ""

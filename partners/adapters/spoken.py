@@ -31,8 +31,6 @@ from partners.llm.prompt import Shipped, Template, load_template, with_correctio
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
 from partners.parameters import check_choice, check_whole_number
 
-DEFAULT_PRIOR = "lewis"
-
 
 class GameRow(TypedDict):
     """One game as plain values, for data sets and requests."""
@@ -54,17 +52,14 @@ def rows(
     check_whole_number("games", games, 1, 10**6)
     check_whole_number("start", start, 0, 2**31)
     source = open_source(scenarios, split=split)
-    first, last = start // 2, (start + games - 1) // 2
-    # A draw depends on its block's start: one block each.
-    drawn = [source.block(seed, place, 1).scenario(0) for place in range(first, last + 1)]
-    games_rows: list[GameRow] = []
+    drawn = []
     for number in range(start, start + games):
-        scenario = drawn[number // 2 - first]
+        scenario = source.block(seed, number // 2, 1).scenario(0)  # a draw depends on its block's start: one block each
         utilities = [list(values) for values in scenario.utilities]
-        games_rows.append(
+        drawn.append(
             GameRow(counts=list(scenario.counts), utilities=utilities, seat=number % 2, seed=number, prior=source.prior)
         )
-    return games_rows
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -109,13 +104,13 @@ class SpokenGame:
         try:
             scenario = Scenario(row["counts"], row["utilities"])
             self.seat, seed = as_seat(row.get("seat", 0)), as_integer(row.get("seed", 0))
+            if seed is None or seed < 0:
+                raise ValueError(f"seed must be a whole number from 0 up; got {quote(row['seed'])}")
         except (KeyError, ValueError) as error:
-            wrong = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"a row needs counts, utilities, and may have seat, seed and prior: {wrong}") from None
-        if seed is None or seed < 0:
-            raise InputError(f"the seed of a row is a whole number from 0 up; got {quote(row['seed'])}")
+            mistake = f"has no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(f"a row needs counts, utilities, and may have seat, seed and prior: {mistake}") from None
         self.manner, self.opponent, self.seed = manner, opponent, seed
-        self.prior = str(row.get("prior", DEFAULT_PRIOR))
+        self.prior = str(row.get("prior", "lewis"))
         self.state = State(scenario, manner.rules)
         self.refused: Reason | None = None  # why the last reply was refused
         self.refusals = 0  # refused replies so far
@@ -129,8 +124,8 @@ class SpokenGame:
     @property
     def points(self) -> tuple[float, float]:
         """Both seats' own points; zeros until the end."""
-        outcome = self.state.outcome
-        return (0.0, 0.0) if outcome is None else (float(outcome.scores[0]), float(outcome.scores[1]))
+        first, second = (0, 0) if self.state.outcome is None else self.state.outcome.scores
+        return float(first), float(second)
 
     @property
     def prompt(self) -> str:
@@ -160,9 +155,9 @@ class SpokenGame:
         self.refused, self._in_a_row = None, 0
         self._play_opponent()
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Forfeit the game: both seats get 0 points."""
-        self.state = forfeit(self.state, why)
+        self.state = forfeit(self.state, reason)
 
     def _play_opponent(self) -> None:
         while self.opponent is not None and not self.is_over and self.state.mover != self.seat:

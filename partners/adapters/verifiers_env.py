@@ -55,8 +55,8 @@ class NegotiationTaskset(vf.Taskset[DealTask, NegotiationConfig]):  # type: igno
     def load(self) -> Iterator[DealTask]:
         config = self.config
         for row in rows(config.games, scenarios=config.scenarios, split=config.split, seed=config.seed):
-            mine, theirs = row["utilities"]
-            utilities = [theirs, mine] if row["seat"] else [mine, theirs]
+            model_values, partner_values = row["utilities"]
+            utilities = [partner_values, model_values] if row["seat"] else [model_values, partner_values]
             fields = {**row, "utilities": utilities, "system_prompt": SYSTEM}
             del fields["seat"]  # both seats are agents
             yield DealTask(DealData(**fields), config.task)

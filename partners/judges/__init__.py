@@ -1,1 +1,1 @@
-"""Judges of the style of a game, as rewards: simple rules and language models."""
+"""Judges of the style of a game, as rewards: definitions and language models."""

@@ -39,7 +39,7 @@ def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
     games = scripted_games(seed, _PLAYED)
     labels = shows_style(style, games)[:, 0]
     yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
-    chosen = [(yes, no)[place % 2][place // 2] for place in range(number)]
+    chosen = [(yes, no)[i % 2][i // 2] for i in range(number)]
     return LabelledGames(games.rows(np.array(chosen, dtype=np.int64)), 0, labels[chosen])
 
 
@@ -77,21 +77,23 @@ def explain_label(style: Style, games: Games, game: int, seat: int) -> str:
     if style in (Style.COMPETITIVE, Style.PUSH_OVER):
         lead = int(score_leads(games)[game, seat])
         how = {1: "more than", 0: "exactly as much as", -1: "less than"}[lead]
-        why = f"{JUDGED} earns {how} {OTHER}" if deal else f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
-        return f"{answer}, because {why}."
-    made, different = (int(number[game, seat]) for number in count_offers(games))
-    if made < 2:
-        why = f"{JUDGED} makes {'only one offer' if made else 'no offer'}"
-    elif different < made:
-        why = f"{JUDGED} offers the same split more than once"
+        reason = f"{JUDGED} earns {how} {OTHER}"
+        if not deal:
+            reason = f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
+        return f"{answer}, because {reason}."
+    offers, different = (int(counts[game, seat]) for counts in count_offers(games))
+    if offers < 2:
+        reason = f"{JUDGED} makes {'only one offer' if offers else 'no offer'}"
+    elif different < offers:
+        reason = f"{JUDGED} offers the same split more than once"
     else:
-        why = f"{JUDGED} makes {made} offers and never the same twice"
-    return f"{answer}, because {why}."
+        reason = f"{JUDGED} makes {offers} offers and never the same twice"
+    return f"{answer}, because {reason}."
 
 
-def _values(name: str, utilities: list[int], whole: int) -> str:
+def _values(name: str, utilities: list[int], pool_value: int) -> str:
     values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, utilities, strict=True))
-    return f"{name}'s values: {values} (everything: {whole} points)."
+    return f"{name}'s values: {values} (everything: {pool_value} points)."
 
 
 def _act(act: int, oA: Triple, counts: Triple) -> str:

@@ -169,8 +169,8 @@ def llm_judge(
     check_whole_number("re_asks", re_asks, 0, 10)
     check_choice("reading", reading, get_args(Reading))
     check_choice("provider", provider, get_args(Provider))
-    given = select_settings(ServiceSettings, settings)
-    service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **given)
+    service_settings = select_settings(ServiceSettings, settings)
+    service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **service_settings)
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
     if provider == "hf" and service.limits != Limits():

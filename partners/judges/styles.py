@@ -36,7 +36,7 @@ class Style(StrEnum):
 
     @property
     def word(self) -> str:
-        """As an adjective or noun before ``negotiator``: ``push-over``."""
+        """The style as an adjective or noun before ``negotiator``: ``push-over``."""
         return self.value.replace("_", "-")
 
 
@@ -52,7 +52,8 @@ def count_offers(games: Games) -> OfferCounts:
     oA, made = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
     claims = [Claims(oA[seat::2], made[seat::2]) for seat in (0, 1)]
     return OfferCounts(
-        np.stack([seat.number for seat in claims], axis=1), np.stack([own.distinct() for own in claims], axis=1)
+        np.stack([seat_claims.number for seat_claims in claims], axis=1),
+        np.stack([seat_claims.distinct() for seat_claims in claims], axis=1),
     )
 
 

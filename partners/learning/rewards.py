@@ -30,7 +30,6 @@ from dond_marl.occupants import (
     spec_name,
 )
 from dond_marl.scenarios.sources import Scenarios
-from partners.judges.judge import local_judge
 from partners.judges.language_model import llm_judge
 from partners.judges.styles import StyleReward
 from partners.parameters import check_number
@@ -167,7 +166,6 @@ class PartnerSeeker:
 REWARDS: dict[str, Callable[..., Reward]] = {
     "inequity": Inequity,
     "llm_judge": llm_judge,
-    "local_judge": local_judge,
     OWN: Own,
     "partner_seeker": PartnerSeeker,
     "spite": Spite,

@@ -14,7 +14,6 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +23,6 @@ from partners.llm.client import Client, Failure, ModelReply, Query, Usage
 
 Mode = Literal["record", "replay", "off"]
 
-_VERSION = 1  # of the table
 _BUSY_S = 30  # seconds to wait for another process that writes
 _TABLE = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -102,9 +100,9 @@ class CachedClient:
             if missing and self.mode == "replay":
                 raise CacheMiss(self._miss_message(next(iter(missing.values())), len(missing)))
             if missing:
-                new = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
-                self._store([self._row(key, missing[key], reply) for key, reply in new.items()])
-                replies |= new
+                sent = dict(zip(missing, self.client.complete(list(missing.values())), strict=True))
+                self._store([self._row(key, missing[key], reply) for key, reply in sent.items()])
+                replies |= sent
             self._failed.update({key for key, reply in replies.items() if reply.failure})
         return [replies[key] for key in keys]
 
@@ -125,8 +123,6 @@ class CachedClient:
                 self._file.executemany("INSERT OR REPLACE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
         except sqlite3.Error as error:
             raise self._unusable(error) from None
-        with suppress(sqlite3.Error):  # a copy of the file alone is complete; on a full disk they stay in the log
-            self._file.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _row(self, key: str, query: Query, reply: ModelReply) -> tuple[object, ...]:
         failure = None if reply.failure is None else str(reply.failure)
@@ -142,17 +138,8 @@ class CachedClient:
         where = f"{self.path.absolute().as_uri()}?mode={'rwc' if writes else 'ro'}"
         file = sqlite3.connect(where, uri=True, timeout=_BUSY_S, check_same_thread=False)
         try:
-            (version,) = file.execute("PRAGMA user_version").fetchone()
-            tables = [name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            if version != _VERSION and (version or tables):
-                raise sqlite3.DatabaseError("it is another program's file, or of another version")
-            if writes:
-                file.execute("PRAGMA journal_mode = WAL")
-                with file:
-                    file.execute(_TABLE)
-                    file.execute(f"PRAGMA user_version = {_VERSION}")
-                file.execute("PRAGMA wal_checkpoint(PASSIVE)")  # what a kill left in the log
-        except BaseException:
+            file.execute(_TABLE if writes else "SELECT key FROM replies LIMIT 1")
+        except sqlite3.Error:
             file.close()
             raise
         return file

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dond_marl.files import user_path
+from dond_marl.errors import quote, require_library
+from dond_marl.files import read_text
 from dond_marl.occupants import spec_name
 from partners.llm.local.client import LocalClient, LocalSettings
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
-from partners.llm.prompt import HISTORY_CAP, Shipped, Template, load_template, openings
+from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Reading
 from partners.llm.service import (
@@ -24,10 +26,9 @@ from partners.llm.service import (
     select_settings,
     with_settings,
 )
-from partners.llm.student import Recipe, read_card
 from partners.provenance import UNKNOWN_PAST, OccupantProvenance, declare_provenance, read_past
 
-OWN = "the project's own"  # in place of a folder
+CARD = "distilled.json"  # in the folder of a model that imitates a partner: its teacher, games and provenance
 # Parameters in an occupant's identity: those that change replies; without addresses, so it is equal on all machines.
 _SHAPING = (
     "history_cap", "re_asks", "fallback", "samples", "reading", "temperature", "max_tokens", "structure", "extra",
@@ -35,23 +36,21 @@ _SHAPING = (
 )  # fmt: skip
 
 
-def llm_provenance(given: Mapping[str, Any]) -> OccupantProvenance:
-    """Provenance of ``llm`` with these parameters: teacher and games for models distilled here, unknown for others."""
+def llm_provenance(parameters: Mapping[str, Any]) -> OccupantProvenance:
+    """Provenance of ``llm`` with these parameters: teacher and games from a model's card, unknown without one."""
     defaults = {name: parameter.default for name, parameter in inspect.signature(llm).parameters.items()}
-    settings = {**defaults, **given}
+    settings = {**defaults, **parameters}
     provider = resolve_provider(settings["provider"])
     template = load_template(settings["prompt_path"], settings["prompt"])
     name, past = str(settings["model"] or GROQ_MODEL), UNKNOWN_PAST
-    if provider == "hf" and settings["model"] is None:
-        recipe = Recipe()
-        name, past = f"distilled {recipe.digest(template)}", recipe.ancestry()
-    elif provider == "hf":
-        folder, card = user_path(name), read_card(name)
+    if provider == "hf":
+        folder = model_path(settings["model"] or SMALL_MODEL)
+        card = read_card(folder)
         if card:
             name, past = f"distilled {card['name']}", read_past(card)
         elif folder.exists():
             name = folder.name
-    prompt = hashlib.sha256(template.text.encode()).hexdigest()
+    prompt = _sha256(template.text)
     identity: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
     if settings["sorted_items"]:
         identity["sorted_items"] = True
@@ -80,10 +79,10 @@ def llm(
 
     ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server of OpenAI's protocol at
     ``base_url``, its address up to ``/v1``; ``hf`` for a Hugging Face model on this machine; ``auto`` for ``groq`` if
-    there is a key, else the project's own model. ``model``: its name; for ``hf`` a folder or GGUF file, by default the
-    project's own model, which is made on first use (:mod:`partners.llm.student`). ``prompt``: a shipped template:
-    ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of that, without the
-    history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as
+    there is a key, else the small model that ships with this package (``small_model/``), which imitates the expert and
+    reads the prompt ``full`` only. ``model``: its name; for ``hf`` a folder or GGUF file. ``prompt``: a shipped
+    template: ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of that, without
+    the history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as
     many as the model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
     :class:`~partners.llm.partner.LLMPartner`.
 
@@ -99,19 +98,29 @@ def llm(
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
         return LLMPartner(service.with_cache(RemoteClient(service)), template, history_cap=cap, **options)
-    given = select_settings(LocalSettings, settings)
+    require_library("transformers", "a language model on this machine")
+    local_settings, name = select_settings(LocalSettings, settings), model or SMALL_MODEL
+    card = read_card(model_path(name))
     if model is None:
-        recipe = Recipe()
-        given |= {"download": False, "revision": None}
-        find, trained_with = partial(_own_model_folder, recipe, template), recipe.prompt_history()
-    else:
-        find, trained_with = None, read_card(model).get("history_cap", HISTORY_CAP)
-    local = LocalClient(LocalSettings(model or OWN, **given), find, openings(template))
-    cap = trained_with if history_cap is None else history_cap
+        if card["prompt_sha256"] != _sha256(template.text):
+            raise ValueError(
+                f"the small model of this package reads the shipped prompt (prompt=full) only; got "
+                f"{quote(template.source)}: leave out prompt and prompt_path, or name another model"
+            )
+        local_settings |= {"download": False, "revision": None}
+    local = LocalClient(LocalSettings(name, **local_settings), openings(template))
+    cap = card.get("history_cap", HISTORY_CAP) if history_cap is None else history_cap
     return LocalLLMPartner(service.with_cache(local), local, template, history_cap=cap, **options)
 
 
-def _own_model_folder(recipe: Recipe, template: Template) -> Path:
-    from partners.llm.distill import own_model_folder  # loads PyTorch
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of the imitating model in ``folder``; empty for any other model."""
+    try:
+        card: dict[str, Any] = json.loads(read_text(folder / CARD))
+    except (OSError, ValueError):
+        return {}
+    return card
 
-    return own_model_folder(recipe, template)
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

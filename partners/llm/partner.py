@@ -102,7 +102,7 @@ class LLMPartner:
     def check_key(self) -> None:
         """Raise :class:`~partners.llm.client.SetupError` if the key of the service is missing; nothing is sent."""
         from partners.llm.remote.client import RemoteClient
-        from partners.llm.remote.wire import read_key
+        from partners.llm.service import read_key
 
         if isinstance(self.client, RemoteClient):  # not behind a cache, which may hold all replies
             read_key(self.client.settings.key_variable)
@@ -191,7 +191,7 @@ class LocalLLMPartner(LLMPartner):
 
     @property
     def traits(self) -> Traits:
-        """It has no memory if the prompt shows at most the last act, as other variables hold the rest."""
+        """Traits without memory if the prompt shows at most the last act, as other variables hold the rest."""
         return replace(super().traits, memoryless=self.history_cap <= 1)
 
     def probs(self, turns: Turns, max_count: int) -> Doubles:

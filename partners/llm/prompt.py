@@ -203,9 +203,13 @@ def sort_by_value(turns: Turns) -> tuple[Turns, Rows]:
     offers = np.take_along_axis(claims, order[:, None, :], axis=2)
     messages = turns.history.messages.T if turns.history.has_messages else None
     history = History(turns.history.act.T, offers.transpose(1, 2, 0), turns.turns_taken, None, messages)
-    mine, counts, theirs, offer = map(reorder, visible[:4])
+    my_values, counts, partner_values, offer = map(reorder, visible[:4])
     changed = turns._replace(
-        counts=counts, my_utilities=mine, partner_utilities=theirs, last_partner_offer_for_me=offer, history=history
+        counts=counts,
+        my_utilities=my_values,
+        partner_utilities=partner_values,
+        last_partner_offer_for_me=offer,
+        history=history,
     )
     return changed, order
 
@@ -235,10 +239,10 @@ def _history(acts: list[int], messages: list[str], offers: Int8s, turns: Turns, 
     first = max(0, len(acts) - cap)
     lines = [f"({first} earlier acts are not shown)"] if first else []
     for turn in range(first, len(acts)):
-        act, mine = Act(acts[turn]), turn % 2 == seat
-        line = f"{turn + 1}. {'you' if mine else 'partner'}: {act.name}"
+        act, is_own = Act(acts[turn]), turn % 2 == seat
+        line = f"{turn + 1}. {'you' if is_own else 'partner'}: {act.name}"
         if act.is_offer:
-            keeps, gets = ("you keep", "partner gets") if mine else ("partner keeps", "you get")
+            keeps, gets = ("you keep", "partner gets") if is_own else ("partner keeps", "you get")
             line += f", {keeps} {_csv(offers[turn])}, {gets} {_csv(counts - offers[turn])}"
         if messages[turn]:
             line += f", and said: {json.dumps(messages[turn])}"

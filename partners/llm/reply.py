@@ -128,10 +128,10 @@ def unwrap(text: str) -> tuple[str, tuple[str, ...]]:
     """
     line = text.strip(_AROUND)
     notes: tuple[str, ...] = ()
-    thought, end, rest = line.partition(_END)
-    lacks_start = _START not in thought and (_OBJECT.match(rest) or not line.startswith(("{", _FENCE)))
+    thought, end, after = line.partition(_END)
+    lacks_start = _START not in thought and (_OBJECT.match(after) or not line.startswith(("{", _FENCE)))
     if end and (lacks_start or line.startswith(_START)):
-        line, notes = rest.strip(_AROUND), (THINKING,)
+        line, notes = after.strip(_AROUND), (THINKING,)
     inside = line.removeprefix(_FENCE).removesuffix(_FENCE)
     if len(line) == len(inside) + 2 * len(_FENCE):
         line, notes = re.sub(r"(?i)\Ajson", "", inside).strip(_AROUND), (*notes, FENCE)

@@ -18,7 +18,7 @@ from dond_marl.errors import quote
 from dond_marl.occupants import is_plain_name
 from partners.llm.budget import Limits, Price
 from partners.llm.cache import CachedClient, Mode
-from partners.llm.client import Client
+from partners.llm.client import Client, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.parameters import Range, check_choice, check_fields, check_number
 
@@ -246,9 +246,9 @@ def with_settings(*kinds: type, omit: tuple[str, ...] = ()) -> Callable[[Factory
         flat = signature.replace(parameters=list(parameters.values()))
 
         @wraps(factory)
-        def wrapper(*args: Any, **given: Any) -> Any:
-            flat.bind(*args, **given)  # raises TypeError for an unknown name
-            return factory(*args, **given)
+        def wrapper(*args: Any, **arguments: Any) -> Any:
+            flat.bind(*args, **arguments)  # raises TypeError for an unknown name
+            return factory(*args, **arguments)
 
         wrapper.__signature__ = flat  # type: ignore[attr-defined]
         return cast(Factory, wrapper)
@@ -266,6 +266,18 @@ def resolve_provider(provider: Provider) -> Provider:
     if provider != "auto":
         return provider
     return "groq" if os.environ.get(GROQ_KEY) else "hf"
+
+
+def read_key(variable: str | None) -> str:
+    """The key in an environment variable, empty for ``None``. Raises :class:`SetupError`, without showing it."""
+    if variable is None:
+        return ""
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise SetupError(f"there is no key in ${variable}: export {variable}=..., or choose a model that needs none")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SetupError(f"the value of ${variable} is no key: it has spaces or characters that no key has")
+    return key
 
 
 def _check_url(url: str) -> None:

@@ -2,8 +2,8 @@
 
 ``POST /v1/chat/completions`` takes the last message of the user, which must be a prompt of this game, and answers with
 one legal line of JSON; ``GET /v1/models`` lists the occupants. Groq's SDK finds both under ``/openai/v1``. The server
-listens on the loopback address only, and refuses requests without a local ``Host``, or with a foreign ``Origin``, which
-pages in a browser send. Source of the shapes: OpenAI's API reference, chat completions and models.
+listens on the loopback address only, and refuses requests without a local ``Host``. Source of the shapes: OpenAI's API
+reference, chat completions and models.
 
 A prompt is parsed by its own template, turned into a regular expression, and must be what the template makes of the
 position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed.
@@ -16,12 +16,10 @@ import re
 import sys
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from dond_marl.envs.turn import only_action, only_message, turn_for, turn_of
 from dond_marl.errors import InputError, error_line, quote
@@ -42,8 +40,7 @@ from partners.llm.reply import reply_line
 
 HOST = "127.0.0.1"
 MAX_BYTES = 1_000_000  # of a request's body
-TIMEOUT_S = 30.0  # seconds without data after which a connection is closed
-_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+_LOCAL_HOSTS = ("127.0.0.1", "localhost")
 
 _TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
 _DISAGREE = {disagree_rule(rules): rules.disagree for rules in (Rules(), Rules(disagree="rejects"))}
@@ -114,7 +111,7 @@ class PolicyServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report an error of a request in the terminal; a client that went away is none."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+        if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def models(self) -> dict[str, Any]:
@@ -158,80 +155,50 @@ class PolicyServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: PolicyServer
-    protocol_version, server_version, sys_version = "HTTP/1.1", "dond-marl", ""
-    timeout = TIMEOUT_S
+    protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        self._respond("GET")
+        self._respond("/v1/models", self.server.models)
 
     def do_POST(self) -> None:
-        self._respond("POST")
+        self._respond("/v1/chat/completions", self._complete)
 
     def log_message(self, format: str, *_: Any) -> None:  # noqa: A002  # the name is its base's
         """Log nothing of each request."""
 
-    def _respond(self, method: str) -> None:
-        kind = "application/json"
+    def _respond(self, path: str, answer: Callable[[], dict[str, Any] | bytes]) -> None:
+        """Send the ``answer`` of the only ``path`` of this method: JSON, or the bytes of an event stream."""
         try:
-            status, body = 200, self._answer(method, self.path.partition("?")[0].rstrip("/").removeprefix("/openai"))
-            kind = "text/event-stream" if body.startswith(b"data:") else kind
+            if self.headers.get("Host", "").partition(":")[0] not in _LOCAL_HOSTS:
+                raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
+            if self.path.partition("?")[0].rstrip("/").removeprefix("/openai") != path:
+                raise RequestRefused("there are GET /v1/models and POST /v1/chat/completions", 404)
+            status, document = 200, answer()
         except InputError as error:
-            status, body = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
+            status, document = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the occupant's
-            status, body = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
-        self._send(status, body, kind)
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what the base class refuses, such as other methods, as JSON."""
-        self._send(code, _error(message or explain or HTTPStatus(code).phrase, "invalid_request_error"))
-
-    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
-        if status != 200:
-            self.close_connection = True  # its body may be unread
+            status, document = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        self.close_connection |= status != 200  # the request's body may be unread
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "text/event-stream" if body is document else "application/json")
         self.send_header("Content-Length", str(len(body)))
-        if self.close_connection:
-            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
-    def _answer(self, method: str, path: str) -> bytes:
-        origin = self.headers.get("Origin")
-        if _host(f"//{self.headers.get('Host', '')}") not in _LOCAL_HOSTS or (
-            origin is not None and _host(origin) not in _LOCAL_HOSTS
-        ):
-            raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
-        if (method, path) == ("GET", "/v1/models"):
-            return json.dumps(self.server.models()).encode()
-        if (method, path) != ("POST", "/v1/chat/completions"):
-            raise RequestRefused(f"{method} {quote(path)}: there are GET /v1/models and POST /v1/chat/completions", 404)
-        request = self._body()
-        completion = self.server.completion(request)
-        return _event_stream(completion) if request.get("stream") else json.dumps(completion).encode()
-
-    def _body(self) -> dict[str, Any]:
+    def _complete(self) -> dict[str, Any] | bytes:
         length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
-            raise RequestRefused("a request needs its Content-Length", 411)
-        if len(length) > len(str(MAX_BYTES)) or int(length) > MAX_BYTES:
-            raise RequestRefused(f"a request has at most {MAX_BYTES:,} bytes", 413)
+        if not length.isdecimal() or int(length) > MAX_BYTES:
+            raise RequestRefused(f"a request needs its Content-Length, of at most {MAX_BYTES:,} bytes", 413)
         try:
-            body = json.loads(self.rfile.read(int(length)))
+            request = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise RequestRefused("the body is no JSON") from None
-        if not isinstance(body, dict):
+            request = None
+        if not isinstance(request, dict):
             raise RequestRefused("the body is no JSON object")
-        return body
-
-
-def _host(address: str) -> str | None:
-    """The host of an address without its port; ``None`` if there is none."""
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+        completion = self.server.completion(request)
+        return _event_stream(completion) if request.get("stream") else completion
 
 
 def _last_user_text(messages: object) -> str:
@@ -258,8 +225,8 @@ def _event_stream(completion: Mapping[str, Any]) -> bytes:
     return b"".join(f"data: {text}\n\n".encode() for text in (*map(json.dumps, chunks), "[DONE]"))
 
 
-def _error(message: str, kind: str) -> bytes:
-    return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": None}}).encode()
+def _error(message: str, kind: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
 
 @lru_cache(maxsize=1)
@@ -284,8 +251,8 @@ def _position(template: Template, match: re.Match[str], after: str) -> PromptPos
     is_hidden = fields["p"] == HIDDEN
     try:
         actions = _actions(fields["history_str"])
-        mine, theirs = _triple(fields["my_utils_csv"]), (0, 0, 0) if is_hidden else _triple(fields["p"])
-        values = (mine, theirs) if len(actions) % 2 == 0 else (theirs, mine)
+        my_values, partner_values = _triple(fields["my_utils_csv"]), (0, 0, 0) if is_hidden else _triple(fields["p"])
+        values = (my_values, partner_values) if len(actions) % 2 == 0 else (partner_values, my_values)
         rules = Rules(int(fields["max_turns"]), _DISAGREE[fields["disagree_rule"]], length)
         state = State(Scenario(_triple(fields["counts_csv"]), values), rules)
         for action, message in actions:

@@ -13,6 +13,7 @@ import torch
 from dond_marl.occupants import seat_occupant
 from experiments.hint_tables import first_reached, hint_lines, hint_rows, hint_section, learning_curve
 from experiments.hints import (
+    PRETRAINED,
     HintArm,
     HintExperiment,
     HintExperimentConfig,
@@ -40,7 +41,7 @@ def test_language_model_settings(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     config = load_config(CONFIG, ("experiment.hinters=[llm,llm(provider=hf)]",), HintExperimentConfig)
     asked, own = llm_spec(hint_settings(config, "llm")), hint_settings(config, "llm(provider=hf)")
-    assert asked["model"] == "smollm2" and asked["provider"] == "hf" and asked["sorted_items"]
+    assert asked["model"] == PRETRAINED and asked["provider"] == "hf" and asked["sorted_items"]
     assert own.mode == "expert" and hint_provider(own).partner.traits == seat_occupant("llm(provider=hf)").traits
     named = load_config(CONFIG, ("hints.models.hf=mine", "hints.options={prompt: short}"), HintExperimentConfig)
     assert llm_spec(hint_settings(named, "llm"))["model"] == "mine" and "dtype" not in llm_spec(

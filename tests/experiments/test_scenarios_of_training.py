@@ -19,19 +19,18 @@ from dond_marl.scenarios.sources import (
     open_source,
     view_numbers,
 )
-from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import load_positions
 from partners.judges.episodes import scripted_games
-from partners.llm.student import Recipe
+from partners.llm.local.model import SMALL_MODEL, model_path
+from partners.llm.occupant import read_card
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS, STUDIES = ROOT / "configs", ROOT / "experiments" / "configs"
 KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list of arms
-    "distill.yaml": DistillConfig,
     "hint_experiment.yaml": HintExperimentConfig,
     "ppo_config.yaml": TrainConfig,
     "ppo_fast.yaml": TrainConfig,
@@ -47,9 +46,6 @@ DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a vie
 
 def sources(config: Section) -> Iterator[ScenarioSource]:
     """Every source of training scenarios under these settings."""
-    if isinstance(config, DistillConfig):
-        yield from of_recipe(config.recipe())
-        return
     env: EnvConfig = config.env
     yield env.open_source()
     for stage in getattr(config, "stages", ()):
@@ -66,11 +62,6 @@ def loaded(path: Path) -> Iterator[Section]:
     for arm in arms:
         if "config" in arm:
             yield load_config(CONFIGS / arm["config"], arm.get("set", ()), KINDS.get(arm["config"], Config))
-
-
-def of_recipe(recipe: Recipe) -> Iterator[ScenarioSource]:
-    for games in recipe.games:
-        yield open_source(games.scenarios, split=games.split)
 
 
 def held_out(source: ScenarioSource) -> int:
@@ -108,8 +99,10 @@ def test_held_out_scenarios_are_detected():
     assert [bool(held_out(source)) for source in sources(league)] == [False, True]
 
 
-def test_own_model_and_judges_use_permitted_scenarios():
-    assert [source.label for source in of_recipe(Recipe()) if held_out(source)] == []
+def test_small_model_and_judges_use_permitted_scenarios():
+    games = read_card(model_path(SMALL_MODEL))["recipe"]["games"]
+    sources = [open_source(row["scenarios"], split=row["split"]) for row in games]
+    assert [source.label for source in sources if held_out(source)] == []
     assert is_trainable(scripted_games(0, 1000).scenarios).all()
 
 

@@ -444,7 +444,6 @@ def test_training_of_another_user_is_not_resumed(training, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("push", "RUN", "--dry-run", "--out", "OUT/model"),
         ("evaluate", "--member", "checkpoint(path='CHECKPOINT')", "--against", "heuristic", "--sample", "4"),
         ("bench", "CHECKPOINT", "--against", "heuristic", "--sample", "4", "--results", "OUT/results.jsonl"),
         ("bench", "table", "--results", "OUT/forged.jsonl"),

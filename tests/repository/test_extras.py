@@ -58,7 +58,6 @@ LIGHT = (
     "serve",
     "study",
     "demo",
-    "get-model",
     "evaluate",
     "web",
     "experiment",

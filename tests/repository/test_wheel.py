@@ -101,6 +101,8 @@ def test_contents_of_sdist_and_wheel(built):
         "partners/llm/llm_prompt.txt",
         "partners/llm/llm_prompt_short.txt",
         "partners/llm/llm_prompt_brief.txt",
+        "partners/llm/small_model/model.safetensors",
+        "partners/llm/small_model/distilled.json",
         "partners/rosters/bank.yaml",
         "partners/rosters/rosters.yaml",
     )

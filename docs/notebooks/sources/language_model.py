@@ -2,9 +2,9 @@
 # # A language model at the table
 #
 # A language model reads the position as text and answers with one line of JSON. This notebook needs no key and no
-# network: the project trains the model on this machine at first use (about two minutes of one core; then it is cached).
-# With a key, `llm(provider=groq)` or `llm(provider=openai, base_url=..., model=...)` takes its place.
-# It needs the extra `llm`, which `make setup` installs.
+# network: a small model ships with the project. With a key, `llm(provider=groq)` or
+# `llm(provider=openai, base_url=..., model=...)` takes its place. It needs the extra `llm`, which `make setup`
+# installs.
 
 # %%
 from dond_marl import seat_occupant

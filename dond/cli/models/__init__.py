@@ -1,1 +1,1 @@
-"""Commands for language models: fetch one, query one, and serve occupants as language models."""
+"""Commands for language models: query one, and serve occupants as language models."""

@@ -4,8 +4,8 @@ A server is also probed for its modes of structured output. With --config, estim
 a league and their time at this model's speed.
 
 examples:
-  dond llm-check "llm(provider=hf)"              # the project's own small model
-  dond llm-check "llm(provider=hf, model=smollm2, prompt=brief)"
+  dond llm-check "llm(provider=hf)"              # the small model of this package
+  dond llm-check "llm(provider=hf, model=HuggingFaceTB/SmolLM2-135M-Instruct, download=True, prompt=brief)"
   dond llm-check "llm(provider=groq)" --prompts 5 --config configs/league_llm.yaml
   dond llm-check "llm(provider=openai, base_url='http://127.0.0.1:8000/v1', \
       model=NAME)"
@@ -97,8 +97,8 @@ def summarise(tried: list[TriedPosition]) -> CheckSummary:
         len(tried),
         sum(isinstance(trial.result, LegalReply) for trial in tried),
         median([trial.seconds for trial in replied] or [np.nan]),
-        mean([used.prompt_tokens for used in usage] or [np.nan]),
-        mean([used.completion_tokens for used in usage] or [np.nan]),
+        mean([tokens.prompt_tokens for tokens in usage] or [np.nan]),
+        mean([tokens.completion_tokens for tokens in usage] or [np.nan]),
     )
 
 
@@ -115,30 +115,22 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
         )
     config = None if config_path is None else load_config(config_path)
     client = uncached_client(partner.client)
-    with closing(client) if isinstance(client, RemoteClient) else nullcontext():
-        return _check(spec, partner, client, prompts, config, config_path)
-
-
-def _check(
-    spec: str, partner: LLMPartner, client: object, prompts: int, config: Config | None, config_path: Path | None
-) -> int:
-    """Query the model and print the results; returns the exit code."""
-    with _warnings_as_lines():
-        if isinstance(client, RemoteClient):
-            _print_server(client)
+    remote = client if isinstance(client, RemoteClient) else None
+    tried: list[TriedPosition] = []
+    with _warnings_as_lines(), nullcontext() if remote is None else closing(remote):
+        if remote is not None:
+            _print_server(remote)
         elif isinstance(partner, LocalLLMPartner):
             partner.local.load()
             print_line(f"a model on this machine: {partner.local.settings.model}; it can write nothing but legal lines")
-        tried: list[TriedPosition] = []
         for position in try_positions(partner, prompts):
             tried.append(position)
             _print_position(len(tried), prompts, position)
     total = summarise(tried)
-    in_flight = client.settings.in_flight if isinstance(client, RemoteClient) else 1
-    price = client.settings if isinstance(client, RemoteClient) else ServiceSettings()
     print_line(_summary_line(total), style="bold")
     if config is not None:
-        print_line(_league_cost(config_path, config, total, price, in_flight))
+        settings = ServiceSettings(in_flight=1) if remote is None else remote.settings
+        print_line(_league_cost(config_path, config, total, settings))
     if not total.legal:
         print_line(
             "next: see the replies; reading=lenient and prompt=short help with models that do not follow the format"
@@ -152,11 +144,11 @@ def _print_server(client: RemoteClient) -> None:
     settings = client.settings
     print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
-    used = best if settings.probes_structure else settings.structure_mode
+    mode_in_use = best if settings.probes_structure else settings.structure_mode
     for mode in STRUCTURES:
-        if mode in client.probe_results or mode == used:
+        if mode in client.probe_results or mode == mode_in_use:
             result = client.probe_results.get(mode, "needs no support")
-            print_line(f"  {mode:20}{result}{'; used' if mode == used else ''}")
+            print_line(f"  {mode:20}{result}{'; used' if mode == mode_in_use else ''}")
 
 
 def _print_position(number: int, total: int, tried: TriedPosition) -> None:
@@ -194,9 +186,7 @@ def _summary_line(total: CheckSummary) -> str:
     )
 
 
-def _league_cost(
-    path: Path | None, config: Config, total: CheckSummary, settings: ServiceSettings, in_flight: int
-) -> str:
+def _league_cost(path: Path | None, config: Config, total: CheckSummary, settings: ServiceSettings) -> str:
     from league.rounds.dry_run import estimate  # loads PyTorch
 
     queries = [questions for questions in estimate(config)[0].queries if questions.to_model]
@@ -208,9 +198,8 @@ def _league_cost(
         return line
     seconds, tokens = expected * total.seconds, expected * (total.prompt_tokens + total.reply_tokens)
     dollars = expected * settings.price.cost(round(total.prompt_tokens), round(total.reply_tokens)).usd
-    at_once = (
-        "" if in_flight == 1 else f", or {duration_text(seconds / in_flight)} if {in_flight} at a time take no longer"
-    )
+    many = settings.in_flight
+    at_once = "" if many == 1 else f", or {duration_text(seconds / many)} if {many} at a time take no longer"
     paid = f", {dollars:,.2f} US dollars" if dollars else ""
     return f"{line}; the former are {tokens:,.0f} tokens{paid}, {duration_text(seconds)} one after the other{at_once}"
 

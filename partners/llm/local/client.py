@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, get_args
 
 import numpy as np
@@ -20,14 +19,13 @@ import numpy as np
 from dond_marl.errors import quote
 from dond_marl.seats import Doubles
 from partners.llm.client import ModelReply, Query, Usage
-from partners.llm.local.files import Dtype
 from partners.llm.local.legal_lines import LegalLines, legal_lines, lines_of_texts
+from partners.llm.local.model import Dtype, LocalModel, common_beginning, fingerprint, load_model
 from partners.llm.reply import Legal, reply_line
 from partners.parameters import Range, check_choice, check_fields
 
 if TYPE_CHECKING:
     from partners.llm.local.decoding import Batch, PrefixCache
-    from partners.llm.local.model import LocalModel
 
 _GOLDEN = 0.6180339887498949  # the fractional parts of its multiples fill [0, 1) evenly
 _DIGITS = 6  # of a confidence: more would show the rounding of a batch's width
@@ -42,8 +40,8 @@ class LocalSettings:
     Parameters
     ----------
     model
-        A folder with ``config.json`` and ``*.safetensors``, a GGUF file or a folder with one, or a name in the local
-        Hugging Face cache; with ``download`` also a name on the hub.
+        A folder with ``config.json`` and ``*.safetensors``, a GGUF file, or a name in the local Hugging Face cache;
+        with ``download`` also a name on the hub.
     temperature
         Of sampling; 0 takes the likeliest token each time (the resulting line need not be the likeliest as a whole).
     batch
@@ -87,7 +85,6 @@ class _Texts(NamedTuple):
 class LocalClient:
     """Queries a Hugging Face model on this machine; a pickle holds the settings only.
 
-    ``find`` returns the path of the model's folder when it is first needed, by default ``settings.model``.
     ``openings``: texts that prompts begin with, :func:`partners.llm.prompt.openings`; the model reads each of them once
     (:class:`~partners.llm.local.decoding.PrefixCache`). ``tally`` counts ``replies``, ``remembered`` ones,
     ``prompt_tokens``, ``completion_tokens`` and ``read_tokens``, the tokens that the model processed.
@@ -95,28 +92,23 @@ class LocalClient:
 
     remote = False
 
-    def __init__(
-        self, settings: LocalSettings, find: Callable[[], Path] | None = None, openings: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, settings: LocalSettings, openings: Sequence[str] = ()) -> None:
         self.settings, self.openings = settings, tuple(openings)
         self.tally: Counter[str] = Counter()
-        self._find = find
         self._model: LocalModel | None = None
         self._replies: dict[tuple[bytes, Legal, int], ModelReply] = {}
         self._prefixes: PrefixCache | None = None  # loaded with the model
         self._legal_lines: Callable[[Legal], LegalLines] | None = None
 
     def __reduce__(self) -> tuple[type[LocalClient], tuple[object, ...]]:
-        return type(self), (self.settings, self._find, self.openings)
+        return type(self), (self.settings, self.openings)
 
     @cached_property
     def identity(self) -> Mapping[str, object]:
         """The SHA-256 of the model's files, wherever they are, and every parameter that shapes its answers."""
-        from partners.llm.local.model import fingerprint
-
         settings = self.settings
         identity: dict[str, object] = {
-            "model": fingerprint(self._source()),
+            "model": fingerprint(settings.model),
             "constrained": True,
             "temperature": settings.temperature,
         }
@@ -125,14 +117,13 @@ class LocalClient:
         return identity
 
     def load(self) -> LocalModel:
-        """The model, loaded on the first call; the project's own is trained first. Raises :class:`SetupError`."""
+        """The model, loaded on the first call. Raises :class:`SetupError`."""
         if self._model is None:
             from partners.llm.local.decoding import PrefixCache
-            from partners.llm.local.model import load_model
 
             settings = self.settings
             self._model = load_model(
-                self._source(),
+                settings.model,
                 download=settings.download,
                 revision=settings.revision,
                 device=settings.device,
@@ -148,9 +139,9 @@ class LocalClient:
         keys = [
             (_digest(query.prompt), query.legal, query.sample if self.settings.temperature else 0) for query in queries
         ]
-        new = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._replies}
-        self.tally.update(replies=len(queries), remembered=len(queries) - len(new))
-        replies = dict(zip(new, self._complete(list(new.values())), strict=True))
+        unanswered = {key: query for key, query in zip(keys, queries, strict=True) if key not in self._replies}
+        self.tally.update(replies=len(queries), remembered=len(queries) - len(unanswered))
+        replies = dict(zip(unanswered, self._complete(list(unanswered.values())), strict=True))
         answers = [replies[key] if key in replies else self._replies[key] for key in keys]
         if len(self._replies) + len(replies) > _MAX_REPLIES:
             self._replies.clear()
@@ -219,9 +210,6 @@ class LocalClient:
         assert self._prefixes is not None
         return self._prefixes.batches(texts.prompts, texts.lengths, self.settings.batch)
 
-    def _source(self) -> str:
-        return self.settings.model if self._find is None else str(self._find())
-
 
 class WordClient:
     """A :class:`partners.llm.client.Client` that replies with the probability of each of ``words``, likeliest first.
@@ -246,7 +234,6 @@ class WordClient:
         if not queries:
             return []
         from partners.llm.local.decoding import PrefixCache, score
-        from partners.llm.local.model import common_beginning
 
         model, texts, space = self.local.load(), [query.prompt for query in queries], " "
         if model.tokenizer.chat_template:

@@ -75,10 +75,10 @@ class PrefixCache:
     def _prefix(self, prompt: list[int], longest: int) -> tuple[int, ...]:
         if not self._states or not allows_gaps(self._model, longest):
             return ()
-        own = [
+        beginnings = [
             tokens for tokens in self._states if len(prompt) > len(tokens) and tuple(prompt[: len(tokens)]) == tokens
         ]
-        return max(own, key=len, default=())
+        return max(beginnings, key=len, default=())
 
     def _state(self, prefix: tuple[int, ...]) -> KeyValueState | None:
         if prefix and self._states[prefix] is None:
@@ -125,11 +125,11 @@ def choose(
     The probability in the result is that of ``temperature``, at 0 that of temperature 1. ``tally`` counts
     ``read_tokens``.
     """
-    left = np.array(uniforms, dtype=np.float64)
+    draws = np.array(uniforms, dtype=np.float64)  # used up choice by choice
 
     def pick(paths: list[_Path], log_probs: Doubles) -> list[Sequence[int]]:
         rows = [path.row for path in paths]
-        picked = _draw(log_probs, left, rows) if temperature else log_probs.argmax(axis=1)
+        picked = _draw(log_probs, draws, rows) if temperature else log_probs.argmax(axis=1)
         return [(child,) for child in picked.tolist()]
 
     line, log_prob = np.zeros(len(trees), dtype=np.int64), np.zeros(len(trees))
@@ -192,20 +192,20 @@ def _walk(
 
     def step(logits: Tensor, paths: list[_Placed]) -> tuple[list[tuple[int, int, float]], list[_Placed]]:
         """The lines that end here, and the paths that go on."""
-        lines, ahead = [], [(place, path) for place, path in paths if path.ahead]
-        choosing = [(place, path) for place, path in paths if not path.ahead]
+        lines, ahead = [], [(row, path) for row, path in paths if path.ahead]
+        choosing = [(row, path) for row, path in paths if not path.ahead]
         if choosing:
-            here = [path for _, path in choosing]
+            choosing_paths = [path for _, path in choosing]
             log_probs = _open_log_probs(
-                logits[[place for place, _ in choosing]], [path.branch for path in here], temperature
+                logits[[row for row, _ in choosing]], [path.branch for path in choosing_paths], temperature
             )
-            for (place, path), odds, children in zip(choosing, log_probs, pick(here, log_probs), strict=True):
+            for (row, path), odds, children in zip(choosing, log_probs, pick(choosing_paths, log_probs), strict=True):
                 for child in children:
                     branch, log_prob = path.branch.below[child], path.log_prob + float(odds[child])
                     if branch.line >= 0:
                         lines.append((path.row, branch.line, log_prob))
                     else:
-                        ahead.append((place, _Path(path.row, branch, branch.run, log_prob)))
+                        ahead.append((row, _Path(path.row, branch, branch.run, log_prob)))
         return lines, ahead
 
     rows = [row for row, tree in enumerate(trees) if tree.line < 0]
@@ -213,7 +213,7 @@ def _walk(
         return
     prompts, logits = batch.read(model, [(*batch.rests[row], *trees[row].run) for row in rows])
     tally["read_tokens"] += prompts.tokens
-    lines, ahead = step(logits, [(place, _Path(row, trees[row], (), 0.0)) for place, row in enumerate(rows)])
+    lines, ahead = step(logits, [(state_row, _Path(row, trees[row], (), 0.0)) for state_row, row in enumerate(rows)])
     yield from lines
     parts = [(prompts, ahead)]
     while parts:
@@ -233,7 +233,7 @@ def _walk(
 def _read_ahead(state: KeyValueState, ahead: list[_Placed]) -> tuple[Tensor, list[_Placed]]:
     """Read the next forced tokens of all paths: the next logits ``[R, V]``, and each path with its new row."""
     width = min(len(path.ahead) for _, path in ahead)
-    logits = state.go_on([path.ahead[:width] for _, path in ahead], [place for place, _ in ahead])
+    logits = state.go_on([path.ahead[:width] for _, path in ahead], [state_row for state_row, _ in ahead])
     return logits, [(row, path._replace(ahead=path.ahead[width:])) for row, (_, path) in enumerate(ahead)]
 
 
@@ -249,14 +249,14 @@ def _open_log_probs(logits: Tensor, branches: Sequence[Branch], temperature: flo
     return picked.masked_fill(torch.from_numpy(~open_), -torch.inf).log_softmax(dim=1).numpy()
 
 
-def _draw(log_probs: Doubles, left: Doubles, rows: Sequence[int]) -> NDArray[np.int64]:
+def _draw(log_probs: Doubles, draws: Doubles, rows: Sequence[int]) -> NDArray[np.int64]:
     """Draw a choice per row: the one whose interval holds the uniform, which becomes its place there, in [0, 1)."""
     ends = np.exp(log_probs).cumsum(axis=1)
     ends /= ends[:, -1:]
-    uniform = left[rows]
+    uniform = draws[rows]
     picked: NDArray[np.int64] = (ends <= uniform[:, None]).sum(axis=1)
-    place = np.arange(len(rows))
-    start = np.where(picked > 0, ends[place, picked - 1], 0.0)
-    share = ends[place, picked] - start
-    left[rows] = np.clip((uniform - start) / np.maximum(share, 1e-300), 0.0, np.nextafter(1.0, 0.0))
+    rows_of_batch = np.arange(len(rows))
+    start = np.where(picked > 0, ends[rows_of_batch, picked - 1], 0.0)
+    share = ends[rows_of_batch, picked] - start
+    draws[rows] = np.clip((uniform - start) / np.maximum(share, 1e-300), 0.0, np.nextafter(1.0, 0.0))
     return picked

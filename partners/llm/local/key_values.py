@@ -55,11 +55,11 @@ class KeyValueState:
         for row, text in enumerate(texts):
             tokens[row, width - len(text) :] = text
             read[row, width - len(text) :] = 1
-        own = torch.from_numpy(read).to(device)
+        mask = torch.from_numpy(read).to(device)
         if parents is not None:
             self._select(torch.tensor(parents, device=device))
-            own = torch.cat([self._mask, own], dim=1)
-        self._mask = own
+            mask = torch.cat([self._mask, mask], dim=1)
+        self._mask = mask
         mask = self._full_mask()
         if self._past is None and self._shares:  # otherwise the model makes one of its own type
             self._past = Cache(layer_class_to_replicate=_SharedLayer)

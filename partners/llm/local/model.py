@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dond_marl.errors import error_line
+from dond_marl.files import user_path
 from partners.llm.client import SetupError
-from partners.llm.local.files import PACKED, Dtype, convert_gguf, find_gguf, locate_model
 from partners.llm.prompt import SYSTEM
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+SMALL_MODEL = "the small model of this package"  # a name in place of a folder; it imitates the expert
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]  # of a local model's weights
 _HASHED = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.gguf")  # what a model's answers depend on
 _BLOCK = 1 << 20
 # Chat templates may ask for today's date, by strftime_now(format). A macro of that name hides the function: always the
@@ -35,6 +37,11 @@ _DATE = {
 _REPLACED = "".join(f"|replace('%{directive}', '{text}')" for directive, text in _DATE.items())
 _FIXED_DATE = f"{{% macro strftime_now(format) %}}{{{{ format{_REPLACED} }}}}{{% endmacro %}}\n"  # "\n" is trimmed
 _FOLLOWING = ("0", "10", "x", " ", "\n", "(", "")  # possible continuations of a prompt
+
+
+def model_path(source: str | Path) -> Path:
+    """The path of the model ``source``, which may be :data:`SMALL_MODEL`; it need not exist."""
+    return Path(__file__).parents[1] / "small_model" if source == SMALL_MODEL else user_path(source)
 
 
 @dataclass
@@ -73,7 +80,7 @@ class LocalModel:
         return self.encode([self._chat(text) for text in texts])
 
     def common_prefixes(self, openings: Sequence[str]) -> list[list[int]]:
-        """For each text of ``openings``, the tokens that all prompts beginning with it have in common.
+        """The tokens that all prompts beginning with an opening have in common, for each of ``openings``.
 
         The text after an opening may change the tokens of its last characters: those are left out. The caller must
         still compare them with the tokens of the whole prompt.
@@ -123,34 +130,34 @@ def load_model(
 ) -> LocalModel:
     """The model in the folder ``source``, or of that name in the local cache; with ``download`` also one on the hub.
 
-    ``source`` may also be a GGUF file, a folder with nothing but one in it, the name of an installed package with one,
-    or a name that ``dond get-model`` fetched (:mod:`partners.llm.local.files`). ``dtype``: of the weights and the
-    computation, by default that of the folder; a CPU computes float16 weights in float32, as it has no fast float16
-    products. Raises :class:`SetupError`.
+    ``source`` may also be a GGUF file, which needs the packages ``gguf`` and ``accelerate``. ``dtype``: of the weights
+    and the computation, by default that of the folder, float32 for GGUF; a CPU computes float16 weights in float32, as
+    it has no fast float16 products. Raises :class:`SetupError`.
     """
     import torch
     from huggingface_hub import snapshot_download
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    folder = locate_model(source)
-    file = find_gguf(folder)
-    if file is not None:
-        with hide_progress_bars():
-            folder = convert_gguf(file)
-    if source in PACKED and not folder.is_dir():
-        raise SetupError(f"the model {source} is not on this machine: dond get-model {source} fetches it, once")
+    folder = model_path(source)
+    options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
+    weights: dict[str, Any] = {"use_safetensors": True, "dtype": dtype}
+    if folder.suffix.lower() == ".gguf" and folder.is_file():
+        options["gguf_file"] = folder.name
+        weights = {
+            "quantization_config": GgufConfig(dequantize=True), "dtype": "float32" if dtype == "auto" else dtype
+        }  # fmt: skip
+        folder = folder.parent
     if not folder.is_dir() and (folder.is_absolute() or source.startswith((".", "~")) or source.count("/") != 1):
         raise SetupError(
             f"there is no model folder {source}; name one, with config.json and *.safetensors in it, or a GGUF file"
         )
-    options: dict[str, Any] = {"local_files_only": not download, "trust_remote_code": False, "revision": revision}
     try:
         with hide_progress_bars():
             where = str(folder) if folder.is_dir() else source
             if not download and not folder.is_dir():  # given a name, transformers would contact the hub
                 where = snapshot_download(source, local_files_only=True)
             tokenizer = AutoTokenizer.from_pretrained(where, **options)
-            model = AutoModelForCausalLM.from_pretrained(where, **options, use_safetensors=True, dtype=dtype)
+            model = AutoModelForCausalLM.from_pretrained(where, **options, **weights)
         if torch.device(device).type == "cpu" and model.dtype == torch.float16:
             model.to(torch.float32)  # type: ignore[arg-type]  # wrapped without types
         model.to(torch.device(device))  # type: ignore[arg-type]  # wrapped without types
@@ -165,7 +172,7 @@ def load_model(
 
 def fingerprint(source: str | Path) -> str:
     """The SHA-256 of the model file ``source``, or of the model files in that folder; otherwise its name."""
-    folder = locate_model(source)
+    folder = model_path(source)
     if not folder.is_dir() and not folder.is_file():
         return str(source)
     files = [folder] if folder.is_file() else {path for pattern in _HASHED for path in folder.glob(pattern)}
@@ -181,7 +188,7 @@ def fingerprint(source: str | Path) -> str:
 def common_beginning(texts: Sequence[list[int]]) -> list[int]:
     """The tokens that all ``texts`` begin with."""
     first, last = min(texts), max(texts)  # tokens that these two share, all share
-    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    differ = (i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
     return first[: next(differ, len(first))]
 
 

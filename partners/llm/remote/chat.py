@@ -162,9 +162,9 @@ def _completion(body: str) -> ModelReply | RequestFailure:
     is_counted = type(prompt) is int and type(completion) is int and min(prompt, completion) >= 0
     call = _get(message, "tool_calls", 0, "function") or message.get("function_call")
     # Where the content is empty, some servers put the text elsewhere.
-    content, *others = map(message.get, ("content", "refusal", "reasoning_content", "reasoning"))
+    content, *alternatives = map(message.get, ("content", "refusal", "reasoning_content", "reasoning"))
     return ModelReply(
-        next(filter(str.strip, map(_text, (content, _get(call, "arguments"), *others))), ""),
+        next(filter(str.strip, map(_text, (content, _get(call, "arguments"), *alternatives))), ""),
         finished=choice.get("finish_reason") not in ("length", "max_tokens"),
         usage=Usage(prompt, completion) if is_counted else Usage(),
     )

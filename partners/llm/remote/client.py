@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-import zlib
 from collections import Counter
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Failure, ModelReply, Query, SetupError
@@ -26,10 +25,12 @@ from partners.llm.remote.chat import (
     read_answer,
     request_body,
 )
-from partners.llm.remote.failures import FailureNotices, RequestFailure
+from partners.llm.remote.failures import FailureNotices, RequestFailure, one_line
 from partners.llm.remote.limiter import Clock, Limiter
-from partners.llm.remote.wire import Wire
-from partners.llm.service import TOKEN_LIMITS, ServiceSettings, Structure
+from partners.llm.service import TOKEN_LIMITS, ServiceSettings, Structure, read_key
+
+if TYPE_CHECKING:
+    from groq import AsyncGroq
 
 Result = TypeVar("Result")
 ENFORCED = "enforced"
@@ -38,7 +39,7 @@ _OVER_BUDGET = RequestFailure(Failure.BUDGET, retry=False)
 _PAUSED = RequestFailure(Failure.PAUSED, retry=False)
 _LACKS_MODE = (400, 405, 413, 415, 422, 500, 501)  # status of a refused probe, which is a good request otherwise
 _WARN_EVERY_S = 0.5  # seconds between warnings while queries are in flight
-_FIRST_WAIT_S, _MAX_WAIT_S, _JITTER = 0.5, 8.0, 0.25  # between attempts; up to a quarter less, to spread requests
+_FIRST_WAIT_S, _MAX_WAIT_S = 0.5, 8.0  # between attempts, doubled each time
 
 
 class RemoteClient:
@@ -182,38 +183,34 @@ class RemoteClient:
 
     async def _attempts(self, session: _Session, query: Query, structure: Structure) -> ModelReply | RequestFailure:
         """The reply to one query, or its last failure."""
-        settings, clock = self.settings, self._clock
+        settings, clock, budget = self.settings, self._clock, self.budget
         body = request_body(settings, query, structure)
         limit, other_limit = TOKEN_LIMITS[settings.groq], TOKEN_LIMITS[not settings.groq]
         worst = settings.price.cost(max_prompt_tokens(body), settings.max_tokens)
-        deadline: float | None = None
-        attempt, failure = 1, _PAUSED
+        attempt, deadline, failure = 1, None, _PAUSED
         async with session.limiter:
-            while True:
-                left_s = self.budget.seconds_left
-                if left_s <= 0:
-                    return _OVER_BUDGET
-                patience_s = left_s if deadline is None else deadline - clock.monotonic()
+            while budget.seconds_left > 0:
+                patience_s = budget.seconds_left if deadline is None else deadline - clock.monotonic()
                 ticket = await session.limiter.admit(worst.tokens, patience_s, deadline)
                 if isinstance(ticket, Failure):
                     return _OVER_BUDGET if deadline is None and ticket is Failure.RATE_LIMIT else failure
-                if not self.budget.reserve(worst):
+                if not budget.reserve(worst):
                     session.limiter.record(ticket, None, 0)
-                    return _OVER_BUDGET
+                    break
                 if deadline is None:  # waiting for one's own rate is no fault of the service
-                    deadline = clock.monotonic() + min(settings.total_s, self.budget.seconds_left)
-                answer, spent = None, worst
+                    deadline = clock.monotonic() + min(settings.total_s, budget.seconds_left)
+                else:
+                    self.tally["retries"] += 1
                 if limit in body and self.limit != limit:
                     body[self.limit] = body.pop(limit)
-                if failure is not _PAUSED:
-                    self.tally["retries"] += 1
+                answer, spent = None, worst
                 try:
                     answer, spent = await self._send(session, body, worst, deadline)
                 except SetupError:
                     spent = _UNUSED
                     raise
                 finally:
-                    self.budget.settle(worst, spent)
+                    budget.settle(worst, spent)
                     session.limiter.record(ticket, answer, spent.tokens)
                 if isinstance(answer, ModelReply):
                     return answer
@@ -224,30 +221,47 @@ class RemoteClient:
                     continue  # the attempt, which the name alone has failed
                 if query is not PROBE:
                     self._notices.add_request(failure)
-                wait = _backoff(query, attempt) if failure.wait_s is None else failure.wait_s
+                backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S)
+                wait = backoff if failure.wait_s is None else failure.wait_s
                 is_last = attempt == settings.max_attempts or clock.monotonic() + wait > deadline
                 if is_last or not failure.retry:
                     return failure
                 attempt += 1
-                if wait:
-                    await clock.sleep(wait)
+                await clock.sleep(wait)
+        return _OVER_BUDGET
 
     async def _send(
-        self, session: _Session, body: Mapping[str, Any], worst: Cost, deadline: float
+        self, session: _Session, body: dict[str, Any], worst: Cost, deadline: float
     ) -> tuple[ModelReply | RequestFailure, Cost]:
-        """The answer to one request and its cost, the ``worst`` case where the answer has no count."""
+        """The answer to one request and its cost, the ``worst`` case where the answer has no count.
+
+        The SDK's errors hold the request, with the key in a header: none leaves this method, not even as a cause.
+        """
+        import groq
+        import httpx
+
         self.tally["requests"] += 1
-        self.last_status = None
-        response = await session.wire.post(body, min(self.settings.timeout_s, deadline - self._clock.monotonic()))
-        if isinstance(response, RequestFailure):
-            return response, worst if response.sent else _UNUSED
-        self.last_status, secret = response.status_code, session.wire.secret
+        self.last_status, secret = None, session.secret
+        try:  # the SDK's own limit is for each piece of a body: a trickle would never end
+            async with asyncio.timeout(min(self.settings.timeout_s, deadline - self._clock.monotonic())):
+                response = await session.sdk.post("/chat/completions", cast_to=httpx.Response, body=body)
+        except groq.APIStatusError as error:
+            response = error.response
+        except (TimeoutError, groq.APITimeoutError):
+            return RequestFailure(Failure.TIMEOUT, retry=False), worst
+        except groq.APIConnectionError as error:
+            cause = error.__cause__ or error
+            cost = _UNUSED if isinstance(cause, httpx.ConnectError) else worst
+            return RequestFailure(Failure.CONNECTION, words=one_line(str(cause), secret)), cost
+        except (httpx.HTTPError, httpx.StreamError) as error:  # in the body of an error
+            return RequestFailure(Failure.CONNECTION, words=one_line(str(error), secret)), worst
+        self.last_status = response.status_code
         answer = read_answer(response, self.settings, secret=secret)
-        if isinstance(answer, ModelReply):
-            spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
-            # Some services repeat the key.
-            return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
-        return answer, worst if response.status_code < 300 else _UNUSED
+        if isinstance(answer, RequestFailure):
+            return answer, worst if response.status_code < 300 else _UNUSED
+        spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
+        # Some services repeat the key.
+        return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
 
 
 class _Session:
@@ -257,11 +271,16 @@ class _Session:
     """
 
     def __init__(self, owner: RemoteClient, clock: Clock) -> None:
-        self.wire = Wire(owner.settings)
+        self.secret = read_key(owner.settings.key_variable)
+        try:
+            from partners.llm.remote.wire import connect
+        except ImportError:
+            raise SetupError("remote models need the package groq: pip install groq") from None
+        self.sdk = connect(owner.settings, self.secret)
         self.limiter = Limiter(owner.settings, clock)
         self.probing = asyncio.Lock()
         self._loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_run, args=(self._loop, self.wire), name="language model", daemon=True)
+        thread = threading.Thread(target=_run, args=(self._loop, self.sdk), name="language model", daemon=True)
         thread.start()
         self.end = weakref.finalize(owner, _end, self._loop, thread)
 
@@ -270,16 +289,7 @@ class _Session:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-def _backoff(query: Query, attempt: int) -> float:
-    """Seconds to wait after a failed ``attempt``, from 1.
-
-    The jitter is not drawn: it is spread over queries and attempts, and the same in every run.
-    """
-    share = zlib.crc32(f"{query.sample} {attempt} {query.prompt}".encode()) / 2**32
-    return min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _MAX_WAIT_S) * (1 - _JITTER * share)
-
-
-def _run(loop: asyncio.AbstractEventLoop, wire: Wire) -> None:
+def _run(loop: asyncio.AbstractEventLoop, sdk: AsyncGroq) -> None:
     """Run ``loop`` until it is stopped, then cancel its tasks and close the connection."""
     asyncio.set_event_loop(loop)
     try:
@@ -288,7 +298,7 @@ def _run(loop: asyncio.AbstractEventLoop, wire: Wire) -> None:
         for task in tasks:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(wire.close())
+        loop.run_until_complete(sdk.close())
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()

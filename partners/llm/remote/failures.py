@@ -38,7 +38,6 @@ class RequestFailure:
 
     failure: Failure
     retry: bool = True  # whether another attempt may succeed
-    sent: bool = True  # whether the service may have worked on it, and may charge for that
     wait_s: float | None = None  # seconds that the service wants us to wait (Retry-After); None: unspecified
     status: int | None = None  # HTTP status, if there was an answer
     words: str = ""  # the service's message, one line without the key
@@ -136,9 +135,9 @@ def parse_json(body: str) -> Any:
 
 def _error_message(document: Any) -> str:
     """The message of an error as OpenAI, Groq, llama.cpp, vLLM, FastAPI and Ollama write it; empty without one."""
-    for place in ("error", "message", "detail", "msg"):
-        if isinstance(document, dict) and place in document:
-            inner = document[place]
+    for key in ("error", "message", "detail", "msg"):
+        if isinstance(document, dict) and key in document:
+            inner = document[key]
             return inner if isinstance(inner, str) else _error_message(inner)
     if isinstance(document, list) and document:
         return _error_message(document[0])

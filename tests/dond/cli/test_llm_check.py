@@ -87,13 +87,13 @@ def test_failure_is_one_line_in_any_command():
     try:
         spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
         words = ["--against", "heuristic", "--sample", 2, "--max-turns", 2]
-        done = run_dond("evaluate", "--member", spec, *words)
+        process = run_dond("evaluate", "--member", spec, *words)
     finally:
         service.close()
-    lines = [line for line in done.stderr.splitlines() if "429" in line]
+    lines = [line for line in process.stderr.splitlines() if "429" in line]
     assert len(lines) == 1
     assert lines[0].startswith(f"the model 'm' at {service.url}: ") and "(429)" in lines[0]
-    assert ".py" not in done.stderr
+    assert ".py" not in process.stderr
 
 
 def test_checked_positions():

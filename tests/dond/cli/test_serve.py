@@ -21,9 +21,9 @@ def started(*names: str) -> tuple[subprocess.Popen[str], int]:
     command = [*PROGRAM, "serve", *names, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=HERE)
     assert process.stdout is not None
-    found = re.search(r"at http://127\.0\.0\.1:(\d+)/v1; Ctrl-C stops it", process.stdout.readline())
-    assert found, process.communicate()
-    return process, int(found[1])
+    address = re.search(r"at http://127\.0\.0\.1:(\d+)/v1; Ctrl-C stops it", process.stdout.readline())
+    assert address, process.communicate()
+    return process, int(address[1])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -52,13 +52,13 @@ def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected(number):
     ],
 )
 def test_a_mistake_is_one_sentence(words, said):
-    done = in_process("serve", *words)
-    assert done.returncode == 2 and said in done.stderr and len(done.stderr.splitlines()) == 1
+    result = in_process("serve", *words)
+    assert result.returncode == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
 
 
-def test_a_port_that_is_taken_is_said():
+def test_port_in_use_is_refused():
     process, port = started("heuristic")
-    done = in_process("serve", "heuristic", "--port", port)
+    result = in_process("serve", "heuristic", "--port", port)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=600)
-    assert done.returncode == 2 and f"--port {port} " in done.stderr
+    assert result.returncode == 2 and f"--port {port} " in result.stderr

@@ -201,10 +201,6 @@ def test_commands_take_run_names(here):
     assert done.returncode == 0 and "ppo/0001" in done.stdout, done.stderr
     reported = in_process("report", "--run", "league/0001", "--out", "report.html")
     assert reported.returncode == 0 and Path("report.html").is_file(), reported.stderr
-    pushed = in_process("push", "runs/league/0001:main", "--dry-run", "--sample", 2)
-    assert pushed.returncode == 0, pushed.stderr
-    refused = in_process("push", "runs/league/0001:late", "--dry-run")
-    assert refused.returncode == 2 and "boulware" in refused.stderr
 
 
 def test_page_lists_trainings(here):

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from dond_marl.occupants import parse_spec
-from experiments.distill import DistillConfig
 from experiments.hints import HintExperimentConfig, hint_settings
 from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
@@ -26,14 +25,12 @@ from league.tasks.provenance import (
     occupants_of,
     training_ancestry,
 )
-from partners.llm.distill import distill
-from partners.llm.prompt import load_template
-from partners.llm.student import CARD, LessonGames, Recipe, StudentSettings
-from partners.llm.student import ITSELF as THE_TEACHER
+from partners.llm.occupant import CARD
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import (
     ITSELF,
     KEYS,
+    NO_PAST,
     Ancestry,
     ProvenanceError,
     ancestry,
@@ -49,7 +46,6 @@ from tests.command import dond, in_process
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem != "study")
-SMALL = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=2, batch=8)
 LEAGUE = """
 env: {scenarios: lewis, split: train, max_turns: 4}
 league: {seed: 3, rounds: 2, block_size: 8, evaluate: false}
@@ -142,8 +138,6 @@ def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
             for name, config, settings in named
         }
         return {f"{league}: {name}": past for league, pasts in every.items() for name, past in pasts.items()}
-    if "teacher" in keys:
-        return {"the student": load_config(path, overrides, DistillConfig).recipe().ancestry()}
     if "experiment" in keys:
         experiment = load_config(path, overrides, HintExperimentConfig)
         hints = [hint_settings(experiment, who) for who in experiment.experiment.hinters]
@@ -239,10 +233,6 @@ def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     assert not any(map(held_out_sources, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
     assert [held_out_sources(past) for past in league_ancestries(config).values()] == [[UNIFORM]] * 2
-    recipe = Recipe(
-        games=(LessonGames("nice", 0.1, "uniform", None, 20), LessonGames("nice", 0.1, "uniform", "near", 20))
-    )
-    assert held_out_sources(recipe.ancestry()) == [UNIFORM]
 
 
 def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
@@ -261,11 +251,10 @@ def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_
 # ---------------------------------------------------------------- from file to file
 
 
-def test_from_a_league_to_its_snapshot_to_a_student_nobody_is_forgotten(snapshot, tmp_path):
-    games = (LessonGames("nice", 0.1, number=20), LessonGames(THE_TEACHER, 0.0, number=20))
-    recipe = Recipe(teacher=snapshot, games=games, max_turns=4, student=SMALL)
-    card = distill(recipe, load_template(), tmp_path / "student", lambda line: None)
-    assert json.loads((tmp_path / "student" / CARD).read_text())["met"] == card["met"]
+def test_card_of_a_language_model_gives_its_past(snapshot, tmp_path):
+    taught = NO_PAST.add_parent(provenance_of(snapshot)).add_opponents([provenance_of("nice")])
+    (tmp_path / "student").mkdir()
+    (tmp_path / "student" / CARD).write_text(json.dumps({"name": "abc", **taught.note()}))
     student = f"llm(provider=hf, model={str(tmp_path / 'student')!r})"
     past = ancestry(student)
     assert past.unknown == () and identity(snapshot) in past.descends_from
@@ -316,15 +305,11 @@ def test_a_league_may_hold_the_test_roster_out(tmp_path):
         refuse_test_roster(past, name)
 
 
-def test_a_teacher_whose_ancestor_met_the_test_roster_is_refused_before_a_student_is_made(snapshot, tmp_path):
+def test_first_weights_whose_ancestor_met_the_test_roster_are_refused(snapshot, tmp_path):
     weights = load_checkpoint(Path(parse_spec(snapshot)[1]["path"]))
     tainted = read_past(weights.about).add_opponents([provenance_of(member_of_test())])
     save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
     teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"
-    with pytest.raises(ProvenanceError, match=r"the student <- checkpoint \w{12} <- .*which is in the roster dev2"):
-        distill(Recipe(teacher=teacher, games=(LessonGames("nice", 0.1, number=4),), student=SMALL), load_template(),
-                tmp_path / "student", lambda line: None)  # fmt: skip
-    assert not (tmp_path / "student").exists()
     beginning = f", init_from: {json.dumps(teacher)}"
     refused = in_process("league", "--config", league(tmp_path / "runs", beginning=beginning))
     assert refused.returncode == 2 and "main <- other <- checkpoint" in refused.stderr

@@ -28,8 +28,8 @@ class Scripted:
         return decide(act, np.array([action.oA for action in chosen], dtype=np.int8))
 
     def _choose(self, turns: Turns, row: int) -> Action:
-        seen = [turns.counts[row], turns.my_utilities[row], turns.history.act[row], turns.history.oA[row].ravel()]
-        number = zlib.crc32(np.concatenate(seen).astype(np.int8).tobytes())
+        view = [turns.counts[row], turns.my_utilities[row], turns.history.act[row], turns.history.oA[row].ravel()]
+        number = zlib.crc32(np.concatenate(view).astype(np.int8).tobytes())
         legal = legal_rows(turns)[row]
         if Act.AGREE in legal.acts and number % 3 == 0:
             return Action(Act.AGREE)
@@ -47,7 +47,7 @@ class Game(NamedTuple):
     returns: tuple[float, float]
 
     def own(self, seat: int | None = None) -> list[Action]:
-        """What one seat said, by default the row's."""
+        """The acts of one seat, by default the row's."""
         return list(self.said[self.row["seat"] if seat is None else seat :: 2])
 
     def replies(self, seat: int | None = None) -> list[str]:
@@ -58,11 +58,11 @@ class Game(NamedTuple):
 def played(games: int) -> list[Game]:
     """``games`` scripted games in the AEC environment."""
     env, script = deal_or_no_dialog_v0.env(scenarios="lewis", illegal="raise"), Scripted()
-    found = []
+    games_played = []
     for row in rows(games):
         env.reset(options={"scenario": {"counts": row["counts"], "utilities": row["utilities"]}})
         while not (state := env.unwrapped.negotiation).is_over:
             action = only_action(script.act(turn_of(state, prior=row["prior"])))
             env.step({"act_type": int(action.act_type), "oA": np.array(action.oA)})
-        found.append(Game(row, state.history, (env.rewards["seat_0"], env.rewards["seat_1"])))
-    return found
+        games_played.append(Game(row, state.history, (env.rewards["seat_0"], env.rewards["seat_1"])))
+    return games_played

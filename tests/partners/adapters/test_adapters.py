@@ -38,8 +38,8 @@ def test_rows():
     held_out = open_source("lewis", split="test").table
     dealt = rows(20, split="test")
     assert held_out is not None
-    known = {held_out.scenario(place) for place in range(held_out.size)}
-    assert all(SpokenGame(row).state.scenario in known for row in dealt)
+    scenarios_of_split = {held_out.scenario(i) for i in range(held_out.size)}
+    assert all(SpokenGame(row).state.scenario in scenarios_of_split for row in dealt)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_rows():
         ({"counts": [1, 1, 1], "utilities": [[1, 2, 3]]}, "one vector per seat"),
         ({"counts": [0, 0, 0], "utilities": [[1, 2, 3]] * 2}, "at least one item"),
         ({**rows(1)[0], "seat": 2}, "a seat is 0, 1"),
-        ({**rows(1)[0], "seed": -1}, "from 0 up"),
+        ({**rows(1)[0], "seed": -1}, "seed"),
     ],
 )
 def test_invalid_rows_are_refused(row, said):
@@ -75,11 +75,11 @@ def test_opponent_plays_as_in_a_rollout(opponent):
     for row in rows(12):
         seat = row["seat"]
         scenario = SpokenGame(row).state.scenario
-        both = (other, partner) if seat == 0 else (partner, other)
-        games = rollout(both, pack([scenario], "lewis"), Rules(), seed=row["seed"])
-        taken = int(games.turns[0])
-        offers = games.oA[0, :taken].tolist()
-        said = [Action(Act(act), tuple(oA)) for act, oA in zip(games.act[0, :taken].tolist(), offers, strict=True)]
+        players = (other, partner) if seat == 0 else (partner, other)
+        games = rollout(players, pack([scenario], "lewis"), Rules(), seed=row["seed"])
+        turns = int(games.turns[0])
+        offers = games.oA[0, :turns].tolist()
+        said = [Action(Act(act), tuple(oA)) for act, oA in zip(games.act[0, :turns].tolist(), offers, strict=True)]
         game = SpokenGame(row, opponent=partner)
         for action in said[seat::2]:
             assert game.read(reply_line(action, 1.0)) is None
@@ -129,7 +129,7 @@ sizes = pytest.mark.parametrize("games", [FEW, pytest.param(1000, marks=pytest.m
 
 
 def replayed(game: Game) -> SpokenGame:
-    """The game in words, both seats asked."""
+    """The game in words, with both seats prompted."""
     spoken = SpokenGame(game.row)
     turns = [game.replies(0), game.replies(1)]
     while not spoken.is_over:
@@ -183,10 +183,10 @@ def test_textarena(games):
     for game in played(games):
         env = DealOrNoDealEnv(row=game.row)
         env.reset(num_players=2)
-        done, turns = False, [game.replies(0), game.replies(1)]
-        while not done:
+        is_over, turns = False, [game.replies(0), game.replies(1)]
+        while not is_over:
             player, _ = env.get_observation()
-            done, _ = env.step(turns[player].pop(0))
+            is_over, _ = env.step(turns[player].pop(0))
         rewards, info = env.close()
         assert (rewards[0], rewards[1]) == game.returns and turns == [[], []]
         assert info[0]["reason"] in Ending.__members__ and not info[0]["invalid_move"]
@@ -199,13 +199,13 @@ def test_textarena_shows_the_rules_once(suffix, most):
 
     env = textarena.make(f"{NAME}{suffix}")
     env.reset(num_players=2, seed=0)
-    done, seen = False, list[str]()
-    while not done:
+    is_over, texts = False, list[str]()
+    while not is_over:
         _, text = env.get_observation()
-        seen.append(text)
-        done, _ = env.step(reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5))
-    assert len(seen) == 10 and len(seen[-1]) < most * len(seen[0])
-    for turn, text in enumerate(seen):
+        texts.append(text)
+        is_over, _ = env.step(reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5))
+    assert len(texts) == 10 and len(texts[-1]) < most * len(texts[0])
+    for turn, text in enumerate(texts):
         assert text.count("The game now:") == 1 and f"included: {10 - turn} of 10" in text
     assert isinstance(textarena.make(f"{NAME}-raw"), DealOrNoDealEnv)
 
@@ -313,17 +313,17 @@ def test_inspect(games, tmp_path):
     paid = {sample.id: sample.scores["own_points"].value for sample in log.samples}
     assert len(paid) == games
     for game in scripted:
-        own = game.row["seat"]
+        seat = game.row["seat"]
         values = paid[f"game {game.row['seed']}"]
-        assert (values["points"], values["partner_points"]) == (game.returns[own], game.returns[1 - own])
+        assert (values["points"], values["partner_points"]) == (game.returns[seat], game.returns[1 - seat])
         assert values["refused"] == 0
 
 
-def said_to_heuristic(player, games: int, best: BestResponse):
-    """What ``player`` says against the heuristic, as replies, and by game what its acts lost by the best response."""
+def replies_to_heuristic(player, games: int, best: BestResponse):
+    """Replies of ``player`` against the heuristic, and the regret of its acts by the best response, by game."""
     lines, lost = list[str](), dict[str, float]()
     for row in rows(games):
-        game, own = SpokenGame(row, opponent=seat_occupant("heuristic")), row["seat"]
+        game, seat = SpokenGame(row, opponent=seat_occupant("heuristic")), row["seat"]
         while not game.is_over:
             action = only_action(player.act(turn_of(game.state, prior=row["prior"])))
             lines.append(reply_line(action, 0.5))
@@ -331,9 +331,9 @@ def said_to_heuristic(player, games: int, best: BestResponse):
         state = SpokenGame(row).state
         total = 0.0
         for action in game.state.history:
-            if state.mover == own:
+            if state.mover == seat:
                 worths = best.worth_of_acts(state, row["prior"])
-                total += (max(worths.values()) - worths[action]) * 10 / state.scenario.pool_value(own)
+                total += (max(worths.values()) - worths[action]) * 10 / state.scenario.pool_value(seat)
             state = apply(state, action)
         lost[f"game {row['seed']}"] = total
     return lines, lost
@@ -345,7 +345,7 @@ def test_inspect_reports_regret(tmp_path):
     pytest.importorskip("inspect_ai", reason="pip install inspect-ai")
     games, best = 8, BestResponse("heuristic")
     for player in (best, Scripted()):
-        lines, lost = said_to_heuristic(player, games, best)
+        lines, lost = replies_to_heuristic(player, games, best)
         log = evaluated(lines, games, "heuristic", tmp_path / type(player).__name__)
         told = {sample.id: sample.scores["own_points"].value["lost"] for sample in log.samples}
         assert told == pytest.approx(lost, abs=1e-9)

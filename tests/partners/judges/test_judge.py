@@ -1,9 +1,8 @@
-"""Language model and rule judges as rewards: prompts, verdicts, costs and failures."""
+"""Language model judges as rewards: prompts, verdicts, costs and failures."""
 
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections import Counter
 from pathlib import Path
@@ -21,7 +20,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
 from partners.judges.episodes import describe_games, explain_label, scripted_games, worked_episodes
-from partners.judges.judge import JudgeError, JudgeReward, LocalJudge, Verdict, local_judge, statements
+from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, prompt_header, question, read_verdict
 from partners.judges.styles import Style, shows_style
 from partners.learning.practice import Opponent, Practice, practice
@@ -93,11 +92,11 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
     for seat in (0, 1):
         labels = shows_style(style, games)[:, seat]
         for game in range(games.size):
-            why = explain_label(style, games, game, seat)
-            assert read_verdict(why) == labels[game]
+            reason = explain_label(style, games, game, seat)
+            assert read_verdict(reason) == labels[game]
             alike = {"more than Bob": 1, "less than Bob": -1, "more than once": 2, "never the same twice": 3}
             kinds = {Style.COMPETITIVE: 1, Style.PUSH_OVER: -1, Style.STUBBORN: 2, Style.VERSATILE: 3}
-            assert labels[game] == any(words in why for words, kind in alike.items() if kind == kinds[style])
+            assert labels[game] == any(words in reason for words, kind in alike.items() if kind == kinds[style])
     worked = worked_episodes(style, 9, seed=4)
     assert worked.labels.tolist() == [True, False] * 4 + [True]
     assert (shows_style(style, worked.games)[:, worked.seat] == worked.labels).all()
@@ -106,10 +105,12 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
 def test_worked_episodes_are_not_held_out():
     tables = [open_source("lewis", split=split).table for split in ("test", "paper_test")]
     kept = [np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1) for table in tables]
-    known = {row.tobytes() for row in np.concatenate(kept)}
+    held_out = {row.tobytes() for row in np.concatenate(kept)}
     for style in Style:
         shown = worked_episodes(style, 60, seed=1).games.scenarios
-        assert not known & {row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)}
+        assert not held_out & {
+            row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)
+        }
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ TRUTH = {
 
 
 def episode_of(prompt: str) -> str:
-    """The last episode of a prompt, as it was told."""
+    """The last episode of a prompt."""
     return prompt.split("Episode 4\n")[1].split("\nQuestion:")[0]
 
 
@@ -251,15 +252,15 @@ def test_unreadable_answers_are_repeated_and_counted(services, judge_at):
 
 @pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 @pytest.mark.parametrize(
-    ("page", "why"),
+    ("page", "reason"),
     [(Page(500), "unjudged_server 60"), (completion("Maybe."), "unjudged_unreadable 60")],
     ids=["down", "unreadable"],
 )
-def test_failing_judge_stops_learning(services, judge_at, page, why):
+def test_failing_judge_stops_learning(services, judge_at, page, reason):
     reward = judge_at(services(page), max_attempts=1, breaker_after=1000).for_seat(0)
     with pytest.raises(JudgeError) as error:
         paid(reward, some_games())
-    assert "60 of 60" in str(error.value) and why in str(error.value)
+    assert "60 of 60" in str(error.value) and reason in str(error.value)
 
 
 def test_spent_budget_gives_no_verdict(services, judge_at):
@@ -333,8 +334,6 @@ def test_training_reports_the_judge(services, tmp_path, capsys):
     out = capsys.readouterr().out
     text = " ".join(out.partition("judge of style stubborn in practice: ")[2].split())
     assert f"requests {len(service.heard)}" in text and "prompt_tokens" in text
-    assert trained(tmp_path, "local_judge(stubborn)") == 0
-    assert "in practice: no" in capsys.readouterr().out
 
 
 def test_training_without_verdicts_ends(services, tmp_path, capsys):
@@ -350,53 +349,6 @@ def test_training_without_verdicts_ends(services, tmp_path, capsys):
     assert trained(tmp_path, spec) == 1
     error = capsys.readouterr().err
     assert "stubborn" in error and error.count("\n") == 1
-
-
-# -- the local judge -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("style", Style)
-def test_local_judge_rules(style):
-    worked = worked_episodes(style, 5, seed=2)
-    judge = LocalJudge(style, worked)
-    said = statements(worked.games, 0)
-    for name, true in said.items():
-        for wanted in (True, False):
-            fits = ((true == wanted) == worked.labels).all()
-            assert fits == ((name, wanted) in judge.rules)
-    assert (judge.verdicts(worked.games, 0) == worked.labels).all()
-
-
-@pytest.mark.parametrize("style", Style)
-def test_local_judge_improves_with_episodes(style):
-    games = some_games(400, seed=8)
-    truth = shows_style(style, games)[:, 0]
-
-    def accuracy(examples: int) -> float:
-        judges = [local_judge(style, examples, seed).judge for seed in range(6)]
-        return float(np.mean([(judge.verdicts(games, 0) == truth).mean() for judge in judges]))
-
-    few, many = accuracy(3), accuracy(60)
-    assert 0.5 < few < 0.97 < many
-
-
-def test_rule_menu_has_the_definitions():
-    games = some_games(400, seed=8)
-    for seat in (0, 1):
-        said = statements(games, seat)
-        for style in Style:
-            assert any((true == shows_style(style, games)[:, seat]).all() for true in said.values())
-        assert all(0 < true.mean() < 1 for true in said.values())
-        assert len({true.tobytes() for true in said.values()}) == len(said)
-
-
-def test_local_judge_judges_games_independently():
-    games, judge = some_games(100), local_judge("versatile").judge
-    whole = judge.verdicts(games, 1)
-    order = np.arange(100)[::-1]
-    assert (judge.verdicts(games.rows(order), 1) == whole[order]).all()
-    assert (judge.verdicts(games.rows(order[:1]), 1) == whole[order[:1]]).all()
-    assert (pickle.loads(pickle.dumps(judge)).verdicts(games, 1) == whole).all()
 
 
 # ---------------------------------------------------------------- a local model that says yes or no
@@ -432,7 +384,7 @@ def yes_by_hand(client: WordClient, prompt: str) -> float:
         prompt = read.render_chat([{"role": "user", "content": f"{client.system}\n\n{prompt}"}])
     (tokens,) = read.encode([prompt])
     yes, no = read.encode([word if read.tokenizer.chat_template else f" {word}" for word in ("Yes", "No")])
-    same = next(place for place, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
+    same = next(i for i, (one, other) in enumerate(zip(yes, no, strict=False)) if one != other)
     with torch.inference_mode():
         logits = read.model(torch.tensor([[*tokens, *yes[:same]]])).logits[0, -1].double()
     return float(logits[[yes[same], no[same]]].softmax(dim=0)[0])
@@ -458,8 +410,8 @@ def test_identity_covers_model_system_and_words(folder, tmp_path):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     identity = yes_no(folder).identity
     assert identity == yes_no(tmp_path).identity
-    others = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
-    assert all(other.identity != identity for other in others)
+    clients = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
+    assert all(other.identity != identity for other in clients)
 
 
 def test_yes_no_judge_records_and_replays(folder, tmp_path):
@@ -496,9 +448,9 @@ def test_invalid_local_judge_settings(options, message):
 def test_missing_or_too_small_model(tmp_path):
     games = scripted_games(4, 2)
     small = tiny_model(tmp_path / "small", max_position_embeddings=64)
-    for model, why in ((tmp_path / "gone", "gone"), (small, "64")):
+    for model, reason in ((tmp_path / "gone", "gone"), (small, "64")):
         judge = llm_judge("stubborn", provider="hf", model=str(model)).judge
-        with pytest.raises(SetupError, match=why) as error:
+        with pytest.raises(SetupError, match=reason) as error:
             judge.verdicts(games, 0)
         assert "\n" not in str(error.value)
 

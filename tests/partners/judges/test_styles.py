@@ -116,11 +116,11 @@ def by_hand(games: Games, row: int, seat: int) -> set[str]:
         shown.add("stubborn")
     elif len(splits) >= 2:
         shown.add("versatile")
-    own, other = (
+    share, other_share = (
         int(games.scores[row, who]) * int(games.scenarios.pool_values[row, 1 - who]) for who in (seat, 1 - seat)
     )
-    if games.deal[row] and own != other:
-        shown.add("competitive" if own > other else "push_over")
+    if games.deal[row] and share != other_share:
+        shown.add("competitive" if share > other_share else "push_over")
     return shown
 
 
@@ -184,10 +184,10 @@ def experience_of(reward, size: int = 100):
 
 def test_reports_show_own_points_under_style_rewards():
     """There, advantage, Pareto share and joint reward of the log are computed from overwritten rewards."""
-    (own, own_score), (paid, score) = experience_of(Own()), experience_of(StyleReward("push_over"))
+    (by_points, own_score), (paid, score) = experience_of(Own()), experience_of(StyleReward("push_over"))
     assert score._replace(paid=0) == own_score._replace(paid=0)
     assert score.paid == pytest.approx(float(paid.reward.sum()) * TEN / score.games) != score.points
-    assert set(paid.reward.unique().tolist()) == {0.0, 1.0} != set(own.reward.unique().tolist())
+    assert set(paid.reward.unique().tolist()) == {0.0, 1.0} != set(by_points.reward.unique().tolist())
 
 
 @pytest.mark.parametrize("reward", ["style(versatile)", "style(kind=versatile)", "style(kind='versatile')"])

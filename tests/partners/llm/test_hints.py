@@ -30,10 +30,8 @@ from league.tasks.hinters import (
     no_hint_warning,
 )
 from league.training.training import begin
-from partners.llm.distill import distill
+from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner
-from partners.llm.prompt import load_template
-from partners.llm.student import LessonGames, Recipe, StudentSettings
 from partners.scripted.heuristic import Heuristic
 from tests.command import train_command
 from tests.loopback import Page, completion
@@ -46,15 +44,10 @@ SCENARIOS = open_source("lewis").block(0, 0, 30)
 KEY = "gsk_sentinel_of_a_test"
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory) -> Path:
-    """A local model that was hardly taught: its hints are legal, and worth nothing."""
-    folder = tmp_path_factory.mktemp("made") / "model"
-    student = StudentSettings(width=16, layers=1, heads=2, inner=16, steps=4, batch=8)
-    distill(
-        Recipe("heuristic", (LessonGames("random", 0.1, number=20),), student=student), load_template(), folder, print
-    )
-    return folder
+@pytest.fixture
+def model() -> Path:
+    """The folder of the small model, named as any other folder."""
+    return model_path(SMALL_MODEL)
 
 
 def overrides(tmp_path: Path, *more: str, steps: int = 300) -> list[str]:
@@ -147,7 +140,7 @@ def test_no_warning_if_most_hints_arrive():
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("changes", "reason"),
     [
         (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
@@ -160,9 +153,9 @@ def test_no_warning_if_most_hints_arrive():
         (["hints.max_requests=0"], "an integer above 0"),
     ],
 )
-def test_invalid_settings_are_refused(given, why):
-    with pytest.raises(ConfigError, match=why):
-        load_config(CONFIG, overrides(Path("unused"), *given), TrainConfig)
+def test_invalid_settings_are_refused(changes, reason):
+    with pytest.raises(ConfigError, match=reason):
+        load_config(CONFIG, overrides(Path("unused"), *changes), TrainConfig)
 
 
 def test_settings_name_the_hinter(monkeypatch):
@@ -170,7 +163,7 @@ def test_settings_name_the_hinter(monkeypatch):
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
     asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
     assert llm_spec(hints) == {**asked, "provider": "hf"}
-    assert describe_hints(hints) == "llm (hf: the project's own model), every 1"
+    assert describe_hints(hints) == "llm (hf: the small model of this package), every 1"
     partner = hint_provider(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)
@@ -184,7 +177,7 @@ def test_settings_name_the_hinter(monkeypatch):
 
 
 class Looks:
-    """Remembers the turns that it was asked about."""
+    """A partner that stores the turns of its queries."""
 
     traits = Traits(deterministic=True)
 
@@ -197,7 +190,7 @@ class Looks:
 
 
 def prompts(scenarios: Scenarios, privileged: bool) -> list[str]:
-    """Everything that a hinting model is asked in games of these scenarios, for both seats."""
+    """All prompts of a hinting model in games of these scenarios, for both seats."""
     model = Model(first_legal)
     schedule = HintSchedule(ExpertHinter(LLMPartner(model)), privileged=privileged)
     for seat in (0, 1):
@@ -267,8 +260,8 @@ def test_withheld_hints_are_counted_and_not_queried():
     assert schedule.tally == Counter(asked=int(told.sum()), available=int(told.sum()), withheld=int((~told).sum()))
     assert abs(told.mean() - 0.75) < 0.04
     assert hinter.turns[0].size == told.sum() and not features[~told].any()
-    whole = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
-    assert (features[told] == whole[told]).all(), "the others are what they would have been"
+    all_features = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
+    assert (features[told] == all_features[told]).all(), "the others are what they would have been"
 
 
 def test_withhold_all_or_none():

@@ -26,7 +26,6 @@ from dond_marl.seats import decide
 from dond_marl.solvers.replies import Probable
 from dond_marl.splits import action_index, legal_action_mask
 from partners.llm.client import Client, Query, SetupError
-from partners.llm.distill import prompt_tokenizer
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.decoding import Batch, choose, score
 from partners.llm.local.legal_lines import Branch, legal_lines
@@ -35,10 +34,18 @@ from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
 from partners.llm.prompt import SYSTEM, Template, disagree_rule, load_template, openings, sort_by_value
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply, reply_line
-from partners.llm.student import StudentSettings
 from partners.provenance import identity
 from tests.partners.llm.test_partner import Model
-from tests.tiny_models import CHAT, NO_SYSTEM, SMALL, UNLIKE, tiny_model, tiny_tokenizer
+from tests.tiny_models import (
+    CHAT,
+    NO_SYSTEM,
+    SMALL,
+    UNLIKE,
+    small_model_tokenizer,
+    tiny_model,
+    tiny_tokenizer,
+    untrained_small_model,
+)
 
 torch.set_num_threads(1)
 SHORT = Template("Pool {counts_csv}, values {my_utils_csv}, {turns} turns, offered {last_offer_csv}.")
@@ -59,20 +66,8 @@ def asks(template: Template = SHORT, size: int = 12) -> list[Query]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """A model that knows nothing, with the tokens of the shipped prompt: fast."""
-    from partners.llm.distill import new_student
-    from partners.llm.local.model import hide_progress_bars
-
-    path = tmp_path_factory.mktemp("model")
-    tokenizer = prompt_tokenizer(load_template())
-    student = new_student(tokenizer, StudentSettings(width=32, heads=2, inner=32), seed=1)
-    with torch.no_grad():
-        for weight in student.parameters():
-            weight *= 8  # as they come, all replies are about as likely
-    with hide_progress_bars():
-        student.save_pretrained(path)
-    tokenizer.save_pretrained(path)
-    return path
+    """A model with random weights and the tokenizer of the small model: fast."""
+    return untrained_small_model(tmp_path_factory.mktemp("model"))
 
 
 def client(folder: Path, **changes) -> LocalClient:
@@ -100,7 +95,7 @@ def spelled(branch: Branch, before: tuple[int, ...] = ()):
 @given(st.tuples(*[st.integers(0, 4)] * 3), st.booleans())
 def test_tree_contains_exactly_the_legal_lines(counts, may_agree):
     legal = Legal(counts, (0, 1, 2, 3, 4) if may_agree else (0, 1, 3, 4))
-    for tokenizer in (tiny_tokenizer(), prompt_tokenizer(load_template())):
+    for tokenizer in (tiny_tokenizer(), small_model_tokenizer()):
         told = legal_lines(legal, lambda texts, own=tokenizer: own(texts)["input_ids"])
         lines = dict(spelled(told.tree))
         assert sorted(lines) == list(range(len(told.actions)))
@@ -126,12 +121,12 @@ def batch(prompts: list[list[int]]) -> Batch:
 
 def brute_force(model, prompt, tree: Branch, size: int) -> np.ndarray:
     """Every line's probability, one text at a time, all of it read anew at every step."""
-    found = np.zeros(size)
+    probabilities = np.zeros(size)
 
     def walk(tokens, branch, log_prob):
         tokens = [*tokens, *branch.run]
         if branch.line >= 0:
-            found[branch.line] = np.exp(log_prob)
+            probabilities[branch.line] = np.exp(log_prob)
             return
         with torch.no_grad():
             logits = model(torch.tensor([tokens])).logits[0, -1].double()
@@ -140,7 +135,7 @@ def brute_force(model, prompt, tree: Branch, size: int) -> np.ndarray:
             walk(tokens, below, log_prob + log_odds)
 
     walk(list(prompt), tree, 0.0)
-    return found / found.sum()
+    return probabilities / probabilities.sum()
 
 
 @pytest.mark.parametrize(
@@ -230,9 +225,9 @@ def test_equal_queries_are_computed_once(folder):
     assert told.tally["replies"] == 24 and told.tally["remembered"] == 12
     legal = asks()[0].legal
     for one, other in zip(client(folder, batch=1).complete(asks()), first, strict=True):
-        here, there = (json.loads(reply.text) for reply in (one, other))
-        assert here["confidence"] == pytest.approx(there["confidence"], abs=2e-6), "rounding of another width"
-        assert {**here, "confidence": 0} == {**there, "confidence": 0}
+        line, other_line = (json.loads(reply.text) for reply in (one, other))
+        assert line["confidence"] == pytest.approx(other_line["confidence"], abs=2e-6), "rounding of another width"
+        assert {**line, "confidence": 0} == {**other_line, "confidence": 0}
     assert isinstance(read_reply(first[0].text, legal), LegalReply)
 
 
@@ -370,8 +365,8 @@ def test_local_model_sends_nothing(folder, tmp_path, monkeypatch):
         raise OSError("there is no network")
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    for place, name in ((socket.socket, "connect"), (socket, "getaddrinfo"), (socket, "create_connection")):
-        monkeypatch.setattr(place, name, refuse)
+    for owner, name in ((socket.socket, "connect"), (socket, "getaddrinfo"), (socket, "create_connection")):
+        monkeypatch.setattr(owner, name, refuse)
     for model in (folder, "some/body"):
         assert len(client(model).complete(asks())) == 12
     with pytest.raises(SetupError, match="download"):
@@ -384,8 +379,8 @@ def test_model_code_is_never_run(tmp_path):
     mark = tmp_path / "ran"
     (folder / "theirs.py").write_text(f"open({str(mark)!r}, 'w').write('ran')\n")
     config = json.loads((folder / "config.json").read_text())
-    own = {"AutoConfig": "theirs.Config", "AutoModelForCausalLM": "theirs.Model"}
-    (folder / "config.json").write_text(json.dumps({**config, "model_type": "theirs", "auto_map": own}))
+    auto_map = {"AutoConfig": "theirs.Config", "AutoModelForCausalLM": "theirs.Model"}
+    (folder / "config.json").write_text(json.dumps({**config, "model_type": "theirs", "auto_map": auto_map}))
     with pytest.raises(SetupError, match="cannot be"):
         client(folder).complete(asks())
     assert not mark.exists()
@@ -427,8 +422,8 @@ def test_spec_loads_no_heavy_library(folder):
         "print([m for m in ('torch', 'transformers', 'groq', 'httpx') if m in sys.modules])"
     )
     root = Path(__file__).resolve().parents[3]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 # ---------------------------------------------------------------- items sorted by value
@@ -451,7 +446,7 @@ def third_turn(order):
 
 
 def keeps_the_last(ask) -> str:
-    """Everything of the last item that it is told of, and nothing else: it goes by the names."""
+    """A partner that keeps all of the last item of its view: it depends on the names of items."""
     return reply_line(Action(Act.PROPOSE, (0, 0, ask.legal.counts[2])), 0.5)
 
 
@@ -517,32 +512,34 @@ def test_common_prefix_is_read_once(chat, tmp_path):
     folder = tiny_model(tmp_path, "llama", chat=chat)
     keeping, reading_all = both(folder)
     asked, later = asks(LONG, 12)[:8], asks(LONG, 12)[8:]
-    told, known = keeping.complete(asked), reading_all.complete(asked)
-    for ask, one, other in zip(asked, told, known, strict=True):
-        here, there = read_reply(one.text, ask.legal), read_reply(other.text, ask.legal)
-        assert here.action == there.action
-        assert here.confidence == pytest.approx(there.confidence, abs=1e-5)
+    replies, expected = keeping.complete(asked), reading_all.complete(asked)
+    for ask, one, other in zip(asked, replies, expected, strict=True):
+        result, other_result = read_reply(one.text, ask.legal), read_reply(other.text, ask.legal)
+        assert result.action == other_result.action
+        assert result.confidence == pytest.approx(other_result.confidence, abs=1e-5)
     model = load_model(str(folder))
     kept = len(model.common_prefixes(openings(LONG))[0])  # as DISAGREE ends the game here
-    whole = {ask.prompt: len(model.prompts([ask.prompt])[0]) for ask in asked}
-    assert keeping.tally["prompt_tokens"] == reading_all.tally["prompt_tokens"] == sum(whole.values())
-    assert kept > 0.6 * max(whole.values()), "most of a prompt never changes"
+    all_tokens = {ask.prompt: len(model.prompts([ask.prompt])[0]) for ask in asked}
+    assert keeping.tally["prompt_tokens"] == reading_all.tally["prompt_tokens"] == sum(all_tokens.values())
+    assert kept > 0.6 * max(all_tokens.values()), "most of a prompt never changes"
     saved = reading_all.tally["read_tokens"] - keeping.tally["read_tokens"]
     assert saved == (len(asked) - 1) * kept
     before = keeping.tally["read_tokens"]
     keeping.complete(later)
-    rest = sum(len(model.prompts([ask.prompt])[0]) - kept for ask in later)
-    assert keeping.tally["read_tokens"] - before < rest + 40 * len(later), "it was kept from the asks before"
+    remaining = sum(len(model.prompts([ask.prompt])[0]) - kept for ask in later)
+    assert keeping.tally["read_tokens"] - before < remaining + 40 * len(later), "it was kept from the asks before"
 
 
 def test_logits_input_is_contiguous(tmp_path):
-    """Where no gradient is wanted, as beside an adapter, PyTorch multiplies a slice row by row: 100 times slower."""
-    reading, seen = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")))), []
+    """Without gradients PyTorch multiplies a slice row by row: 100 times slower."""
+    reading, shapes = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")))), []
     head = reading.load().model.get_output_embeddings()
-    head.register_forward_pre_hook(lambda _module, given: seen.append((given[0].shape[0], given[0].is_contiguous())))
+    head.register_forward_pre_hook(
+        lambda _module, inputs: shapes.append((inputs[0].shape[0], inputs[0].is_contiguous()))
+    )
     reading.complete(asks(LONG, 12)[:8])
-    assert max(rows for rows, _ in seen) > 1
-    assert all(whole for _, whole in seen)
+    assert max(rows for rows, _ in shapes) > 1
+    assert all(is_contiguous for _, is_contiguous in shapes)
 
 
 @pytest.mark.parametrize(
@@ -577,7 +574,7 @@ def test_llm_caches_its_prompt_prefix(tmp_path):
 def test_short_prefix_is_not_cached(tmp_path):
     folder = tiny_model(tmp_path, "llama")
     short = Template("Pool {counts_csv}, values {my_utils_csv}.")
-    told = [LocalClient(LocalSettings(str(folder)), openings=given) for given in (openings(short), ())]
+    told = [LocalClient(LocalSettings(str(folder)), openings=beginnings) for beginnings in (openings(short), ())]
     assert told[0].complete(asks(short)) == told[1].complete(asks(short))
     assert told[0].tally == told[1].tally
 

@@ -27,9 +27,9 @@ from partners.scripted.heuristic import Heuristic
 
 
 def distinct(scenarios: Scenarios, seat: int = 0) -> Scenarios:
-    """Those that look different to ``seat``: equal questions are asked once, and here every question is to count."""
-    seen = np.concatenate([scenarios.counts, scenarios.utilities[:, seat]], axis=1)
-    first = np.sort(np.unique(seen, axis=0, return_index=True)[1])
+    """Scenarios that look different to ``seat``, as equal queries are sent once."""
+    views = np.concatenate([scenarios.counts, scenarios.utilities[:, seat]], axis=1)
+    first = np.sort(np.unique(views, axis=0, return_index=True)[1])
     return Scenarios(scenarios.counts[first], scenarios.utilities[first], scenarios.prior)
 
 
@@ -253,7 +253,7 @@ ORDERS = [
 
 
 def obedient(ask) -> str:
-    """A model that does whatever it is told anywhere in its prompt."""
+    """Reply of a model that follows any instruction in its prompt."""
     order = re.search(r"SAY ACT (\d)", ask.prompt)
     return reply_line(Action(Act(int(order[1]))), 1.0) if order else first_legal(ask)
 
@@ -266,8 +266,8 @@ def test_prompt_contains_no_names_or_partner_text(order):
     played, prompts = [], []
     for rival, prior in ((quiet, "lewis"), (other, "uniform")):
         model = Model(obedient, identity={"model": order})
-        own = LLMPartner(model)
-        games = rollout((own, LLMPartner(rival)), SCENARIOS._replace(prior=prior), Rules(6), seed=3)
+        partner = LLMPartner(model)
+        games = rollout((partner, LLMPartner(rival)), SCENARIOS._replace(prior=prior), Rules(6), seed=3)
         played.append(games.act.tobytes() + games.oA.tobytes())
         prompts.append([ask.prompt for ask in model.asked])
     assert played[0] == played[1]
@@ -290,7 +290,7 @@ BAD_SETTINGS = {"fallback": "guess", "re_asks": -1, "samples": 0, "history_cap":
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("arguments", "reason"),
     [
         ({"provider": "hal"}, "provider must"),
         ({"provider": "openai"}, "a base_url"),
@@ -302,9 +302,9 @@ BAD_SETTINGS = {"fallback": "guess", "re_asks": -1, "samples": 0, "history_cap":
         *(({"provider": "groq", name: value}, name) for name, value in BAD_SETTINGS.items()),
     ],
 )
-def test_invalid_spec_is_refused_before_any_request(given, why):
-    with pytest.raises(ValueError, match=why):
-        llm(**given)
+def test_invalid_spec_is_refused_before_any_request(arguments, reason):
+    with pytest.raises(ValueError, match=reason):
+        llm(**arguments)
 
 
 def test_partner_by_name_traits_and_pickling():

@@ -39,8 +39,8 @@ def played(*said: tuple[Act, tuple[int, int, int]], rules: Rules = Rules()) -> S
     return state
 
 
-def told(state: State, **given: object) -> dict[str, str]:
-    return variables(turn_of(state, prior="", **given))[0]
+def variables_of(state: State, **options: object) -> dict[str, str]:
+    return variables(turn_of(state, prior="", **options))[0]
 
 
 def test_full_prompt_uses_every_variable():
@@ -54,7 +54,7 @@ def test_short_prompt_has_every_fact():
     full, short, brief = (load_template(shipped=name).render(turn_of(state, prior=""))[0] for name in SHIPPED)
     template = load_template(shipped="short")
     assert set(re.findall(r"\{(\w+)\}", template.text)) == set(VARIABLES)
-    for fact in told(state).values():
+    for fact in variables_of(state).values():
         assert fact in short
     for act in Act:
         assert f"{int(act)} {act.name}:" in template.text
@@ -95,7 +95,7 @@ def test_worked_examples_are_legal():
 
 
 def test_opening_prompt():
-    assert told(State(POOL)) == {
+    assert variables_of(State(POOL)) == {
         "counts_csv": "1,2,3",
         "my_utils_csv": "4,3,0",
         "last_partner_act_token": "NONE",
@@ -114,29 +114,29 @@ def test_opening_prompt():
 def test_prompt_is_from_the_movers_view():
     # seat_0 keeps a book and both hats; seat_1 insists on a hat and the balls, which leaves a book and a hat.
     state = played((Act.PROPOSE, (1, 2, 0)), (Act.INSIST, (0, 1, 3)))
-    mine = told(state)
-    assert mine["history_str"].splitlines() == [
+    texts = variables_of(state)
+    assert texts["history_str"].splitlines() == [
         "1. you: PROPOSE, you keep 1,2,0, partner gets 0,0,3",
         "2. partner: INSIST, partner keeps 0,1,3, you get 1,1,0",
     ]
-    assert mine["last_partner_act_token"] == "INSIST"
-    assert (mine["last_offer_csv"], mine["offer_points"]) == ("1,1,0", "7")
-    assert "2 AGREE" in mine["legal_acts"]
-    theirs = told(played((Act.PROPOSE, (1, 2, 0))))
-    assert theirs["history_str"] == "1. partner: PROPOSE, partner keeps 1,2,0, you get 0,0,3"
-    assert (theirs["my_utils_csv"], theirs["offer_points"]) == ("1,0,3", "9")
+    assert texts["last_partner_act_token"] == "INSIST"
+    assert (texts["last_offer_csv"], texts["offer_points"]) == ("1,1,0", "7")
+    assert "2 AGREE" in texts["legal_acts"]
+    texts = variables_of(played((Act.PROPOSE, (1, 2, 0))))
+    assert texts["history_str"] == "1. partner: PROPOSE, partner keeps 1,2,0, you get 0,0,3"
+    assert (texts["my_utils_csv"], texts["offer_points"]) == ("1,0,3", "9")
 
 
 def test_empty_offer_differs_from_no_offer():
-    assert told(played((Act.PROPOSE, (1, 2, 3))))["last_offer_csv"] == "0,0,0"
+    assert variables_of(played((Act.PROPOSE, (1, 2, 3))))["last_offer_csv"] == "0,0,0"
     rules = Rules(disagree="rejects")
-    refused = told(played((Act.DISAGREE, (0, 0, 0)), rules=rules))
+    refused = variables_of(played((Act.DISAGREE, (0, 0, 0)), rules=rules))
     assert (refused["last_partner_act_token"], refused["last_offer_csv"]) == ("DISAGREE", "NONE")
     assert refused["disagree_rule"] == disagree_rule(rules) != disagree_rule(Rules())
 
 
 def test_revealed_values_are_in_the_prompt():
-    assert told(State(POOL), reveal_partner_utilities=True)["p"] == "1,0,3"
+    assert variables_of(State(POOL), reveal_partner_utilities=True)["p"] == "1,0,3"
 
 
 def test_history_cap_drops_oldest_acts():
@@ -201,9 +201,9 @@ def test_unknown_variable_is_refused(text):
 
 
 def test_unusable_prompt_file(tmp_path):
-    for content, why in ((b"", "is empty"), (b" \n", "is empty"), (b"ok \xff", "must be UTF-8 text; byte 3 is not")):
+    for content, reason in ((b"", "is empty"), (b" \n", "is empty"), (b"ok \xff", "must be UTF-8 text; byte 3 is not")):
         (tmp_path / "p.txt").write_bytes(content)
-        with pytest.raises(PromptError, match=rf"p\.txt {why}"):
+        with pytest.raises(PromptError, match=rf"p\.txt {reason}"):
             load_template(tmp_path / "p.txt")
     with pytest.raises(PromptError, match=r"none\.txt"):
         load_template(tmp_path / "none.txt")

@@ -16,7 +16,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-import certifi
 import pytest
 
 from partners.llm.budget import Budget, Cost, Limits, Price
@@ -39,11 +38,6 @@ ASK = Query("Your move.", LEGAL)
 SENTINEL = "gsk_TESTsentinel0123456789"
 HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
 JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "I would say"}}'
-
-
-def waits_match(slept, expected):
-    """Whether the waits are the ``expected`` ones, up to a quarter shorter where the client chose them."""
-    return len(slept) == len(expected) and all(0.75 * e <= s <= e for s, e in zip(slept, expected, strict=True))
 
 
 def message(**fields: object) -> Page:
@@ -127,7 +121,7 @@ def test_answer_classification_and_retries(serve, case):
         assert reply._replace(usage=OK.usage) == (ModelReply("", False) if outcome == "cut" else ModelReply(outcome))
     assert client.tally["retries"] == calls - 1
     assert len(service.heard) == client.tally["requests"] == calls
-    assert waits_match(clock.slept, slept)
+    assert clock.slept == slept
 
 
 def renamed(heard, number):
@@ -172,8 +166,8 @@ def test_other_name_of_the_token_limit_is_no_attempt(serve, structure, requests)
 
 def test_older_name_of_the_token_limit(serve, monkeypatch):
     def answer(heard, number):
-        known = "max_tokens" in heard.body
-        return completion() if known else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
+        knows_name = "max_tokens" in heard.body
+        return completion() if knows_name else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
 
     monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
     service, client, _ = serve(answer, provider="groq")
@@ -201,32 +195,15 @@ def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "other"),
-    [
-        ("ALL_PROXY", "socks9://127.0.0.1:9", "NO_PROXY"),
-        ("all_proxy", "http://[::1", "SSL_CERT_FILE"),
-        ("NO_PROXY", "localhost,[::1]", "SSLKEYLOGFILE"),
-        ("SSL_CERT_FILE", "/nonexistent/ca.pem", "SSLKEYLOGFILE"),
-        ("SSL_CERT_FILE", __file__, "NO_PROXY"),
-        ("SSLKEYLOGFILE", "/nonexistent/keys", "SSL_CERT_FILE"),
-    ],
+    ("name", "value"),
+    [("ALL_PROXY", "socks9://127.0.0.1:9"), ("NO_PROXY", "localhost,[::1]"), ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
 )
-def test_unusable_variable_is_named(services, monkeypatch, tmp_path, name, value, other):
+def test_unusable_proxies_and_certificates_are_a_setup_error(services, monkeypatch, name, value):
     services(completion())  # without the proxies of the user
-    (tmp_path / "file").write_text(Path(certifi.where()).read_text())
-    monkeypatch.setenv(other, str(tmp_path / "file"))
     monkeypatch.setenv(name, value)
-    with pytest.raises(SetupError, match=rf"^\${name} ") as caught:  # and the other is not
+    with pytest.raises(SetupError, match=rf"\${name}") as caught:
         RemoteClient(ServiceSettings("openai", "m", "https://127.example.com/v1")).complete([ASK])
     assert "\n" not in str(caught.value)
-
-
-def test_proxy_of_a_failed_connection_is_named(services, monkeypatch):
-    services(completion())
-    monkeypatch.setenv("HTTP_PROXY", DEAD)
-    settings = ServiceSettings("openai", "m", "http://192.0.2.1/v1", structure="text", max_attempts=1)
-    with closing(RemoteClient(settings)) as client, pytest.warns(RuntimeWarning, match=r"\$HTTP_PROXY"):
-        assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
 
 
 def test_refused_connection_is_retried_at_no_cost(serve):
@@ -236,7 +213,7 @@ def test_refused_connection_is_retried_at_no_cost(serve):
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         with closing(RemoteClient(ServiceSettings("openai", "m", url), clock=clock)) as client:
             assert client.complete([ASK]) == [ModelReply(failure=Failure.CONNECTION)]
-            assert waits_match(clock.slept, [0.5, 1, 2])
+            assert clock.slept == [0.5, 1, 2]
             assert client.budget.spent == (4, 0, 0)
 
 
@@ -248,22 +225,10 @@ def test_retry_after(demand, seconds):
     assert retry_after({"retry-after": demand}) == seconds
 
 
-def test_jitter_is_deterministic(serve):
-    slept = []
-    for _ in range(2):
-        _, client, clock = serve([Page(500)], max_attempts=2)
-        client.complete([ASK])
-        client.complete([ASK._replace(prompt="Another.")])
-        slept.append(clock.slept)
-    assert slept[0] == slept[1]
-    assert len(set(slept[0])) == 2
-    assert all(0.375 <= seconds <= 0.5 for seconds in slept[0])
-
-
 def test_deadline_ends_attempts(serve):
     service, client, clock = serve([Page(500)], max_attempts=50, timeout_s=20, deadline_s=20, breaker_after=99)
     client.complete([ASK])
-    assert waits_match(clock.slept, [0.5, 1, 2, 4, 8])  # at most 15.5 s; 8 more would be too many
+    assert clock.slept == [0.5, 1, 2, 4, 8]  # 15.5 s; 8 more would be too many
     assert len(service.heard) == 6
 
 
@@ -342,8 +307,8 @@ def test_rates_hold_in_any_minute(requests, tokens, most):
 
     asyncio.run(send_all())
     assert len(sent) == 500
-    for at in sent:
-        assert sum(at <= other < at + 60 for other in sent) <= most
+    for moment in sent:
+        assert sum(moment <= other < moment + 60 for other in sent) <= most
 
 
 def test_rate_waits_do_not_count_towards_deadlines(serve):
@@ -440,7 +405,7 @@ def test_request_body(serve):
 
 
 @pytest.mark.parametrize(
-    ("settings", "why"),
+    ("settings", "reason"),
     [
         ({"model": " "}, "model must be the name"),
         ({"provider": "hf", "base_url": "http://h/v1"}, "no other takes one"),
@@ -463,8 +428,8 @@ def test_request_body(serve):
         ({"prompt_price": -0.1}, "prompt_price must be"),
     ],
 )
-def test_invalid_settings_are_refused_without_showing_a_key(settings, why):
-    with pytest.raises(ValueError, match=why) as caught:
+def test_invalid_settings_are_refused_without_showing_a_key(settings, reason):
+    with pytest.raises(ValueError, match=reason) as caught:
         ServiceSettings(**{"provider": "openai" if "base_url" in settings else "groq", **settings})
     assert SENTINEL not in str(caught.value)
 
@@ -575,8 +540,8 @@ def test_open_client_lets_the_interpreter_exit(serve):
     code += "from partners.llm.reply import Legal; from partners.llm.service import ServiceSettings; "
     code += f"client = RemoteClient(ServiceSettings('openai', 'm', {service.url!r})); "
     code += "print(client.complete([Query('Your move.', Legal((1, 2, 0), (0, 1, 3, 4)))])[0].text)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, OK_LINE, "")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (process.returncode, process.stdout.strip(), process.stderr) == (0, OK_LINE, "")
 
 
 # ---------------------------------------------------------------- budgets
@@ -621,20 +586,20 @@ def test_money_is_exact():
 
 
 def test_seconds_count_overlapping_waits_once():
-    now = [0.0]
-    budget = Budget(Limits(seconds=8), now=lambda: now[0])
+    clock = [0.0]
+    budget = Budget(Limits(seconds=8), now=lambda: clock[0])
     with budget.waiting():
-        now[0] = 3
+        clock[0] = 3
         with budget.waiting():  # two at a time are no more than one
-            now[0] = 4
+            clock[0] = 4
     assert (budget.seconds, budget.seconds_left) == (4, 4)
-    now[0] = 100
+    clock[0] = 100
     assert budget.seconds == 4
     with budget.waiting():
-        now[0] = 103
+        clock[0] = 103
         assert budget.seconds_left == 1
         assert budget.reserve(ONE)
-        now[0] = 106
+        clock[0] = 106
         assert not budget.reserve(ONE)
         assert budget.reserve(ONE) is False
 

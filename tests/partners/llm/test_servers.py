@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import socket
@@ -10,7 +9,6 @@ import ssl
 import struct
 import subprocess
 import threading
-import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -47,9 +45,9 @@ def asks(number: int) -> list[Query]:
 
 def obeying(schema: dict) -> Page:
     """An answer of ``schema``, over several lines, with a confidence as llama.cpp's grammars let it through."""
-    of = schema["properties"]
-    oA = of["oA"]["enum"][0] if "enum" in of["oA"] else [0, 0, 0]
-    return completion(json.dumps({"act_type": of["act_type"]["enum"][-1], "oA": oA, "confidence": 3.5}, indent=2))
+    fields = schema["properties"]
+    oA = fields["oA"]["enum"][0] if "enum" in fields["oA"] else [0, 0, 0]
+    return completion(json.dumps({"act_type": fields["act_type"]["enum"][-1], "oA": oA, "confidence": 3.5}, indent=2))
 
 
 def refusing(status: int, message: str) -> Page:
@@ -299,7 +297,6 @@ def test_redirect_is_not_followed(serve, monkeypatch, status):
     service, client, _ = serve(page, key_env="THE_KEY")
     assert client.complete([ASK])[0].failure is Failure.REFUSED
     assert (len(service.heard), len(other.heard)) == (1, 0)
-    assert service.heard[0].headers["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("named", ["X-Gateway", "authorization", "Authorization"])
@@ -313,33 +310,6 @@ def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
     service, client, _ = serve(completion(), provider="groq", model="openai/gpt-oss-20b", structure="auto")
     client.complete([ASK])
     assert service.heard[0].headers["x-other"] == KEY
-
-
-@quiet
-@pytest.mark.parametrize(("status", "packed"), [(200, "gzip"), (400, "br")])
-def test_compressed_bomb_is_not_unpacked(serve, status, packed):
-    bomb = gzip.compress(b'{"choices": ' + b" " * 30_000_000)
-    service, client, _ = serve(Page(status, bomb, {"content-encoding": packed}))
-    client.complete([ASK])  # what is needed is loaded now
-    tracemalloc.start()
-    try:
-        replies = client.complete([ASK])
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert [reply.failure for reply in replies] == [Failure.GARBLED]
-    assert client.tally["bad_garbled"] == len(service.heard) == 2
-    assert most < 10_000_000
-
-
-@quiet
-@pytest.mark.parametrize("status", [200, 500])
-def test_endless_body_is_bounded(serve, status):
-    page = Page(status, "x" * 65_536, again=10**9, length=10**12)
-    service, client, _ = serve(page)
-    assert client.complete([ASK])[0].failure is Failure.GARBLED
-    assert len(service.heard) == 1
-    assert service.pieces < 500  # what fits into the buffers of both ends is sent, and no more
 
 
 @contextmanager
@@ -389,9 +359,9 @@ def test_broken_connections(scheme, data, monkeypatch):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="a certificate is made by openssl")
 def test_key_is_not_sent_under_an_untrusted_certificate(serve, tmp_path, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
-    made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost -days 2"
     files = tmp_path / "key.pem", tmp_path / "cert.pem"
-    words = ["openssl", *made.split(), "-keyout", str(files[0]), "-out", str(files[1])]
+    words = ["openssl", *words.split(), "-keyout", str(files[0]), "-out", str(files[1])]
     subprocess.run(words, check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(files[1], files[0])
