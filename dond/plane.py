@@ -21,7 +21,7 @@ from dond_marl.seats import Doubles
 from dond_marl.solvers.solve import solve, split_scores
 from dond_marl.statistics import TEN
 from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
-from league.evaluation.outcomes import Figures, join_seats, score_pairs
+from league.figures.measures import Figures, score_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,13 +181,12 @@ def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
 
 
 def _circles(axes: Axes, evaluation: Evaluation) -> None:
-    outcomes = join_seats(evaluation.played.seats)
-    places, number = score_pairs(outcomes)
+    points = np.concatenate(evaluation.played.points)
+    places, number = score_pairs(points)
     if len(places) > MOST_PLACES:
-        own, left = (np.round(points / BIN) * BIN for points in (outcomes.own, outcomes.left))
-        places, number = score_pairs(outcomes._replace(own=own, left=left))
+        places, number = score_pairs(np.round(points / BIN) * BIN)
     most = int(number.max())
-    if not outcomes.deal.all():
+    if evaluation.played.figures[BOTH].deals.mean < 1:
         axes.annotate("no deal", (0, 0), (22, 0), textcoords="offset points", va="center", fontsize=8.8, color=FAINT)
     ink = np.maximum(LARGEST_CIRCLE * number / most, SMALLEST_CIRCLE)
     label = f"where games landed (largest circle: {most:,})"

@@ -64,6 +64,9 @@ class Estimate(NamedTuple):
         return float(self.mean)
 
 
+UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)  # without any games
+
+
 class Estimates(NamedTuple):
     """An array of values of any shape, each with a two-sided interval; ``nan`` where a value or interval is unknown."""
 
@@ -126,7 +129,7 @@ def mean_of_cells(sums: NDArray[np.float64], games: NDArray[np.float64], confide
     filled = in_cell > 0
     n = int(in_cell.sum())
     if not n:
-        return Estimate(math.nan, 0, math.nan, math.nan)
+        return UNKNOWN
     sums, games, in_cell = sums[filled], games[filled], in_cell[filled]
     means = sums.sum(axis=1) / in_cell
     mean = float(means.mean())

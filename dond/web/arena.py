@@ -21,14 +21,15 @@ from dond.web.occupants import (
     source_choices,
 )
 from dond.web.recorded import name_occupants, title
-from dond_marl.game import Rules
+from dond_marl.game import SEATS, Rules
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
-from dond_marl.statistics import Estimate, mean_over_scenarios
-from league.evaluation.matches import Terms
-from league.evaluation.outcomes import Figures, Outcomes, figures, join_seats, outcomes_of, score_pairs
+from dond_marl.statistics import Estimate
+from league.evaluation.evaluate import BOTH, line_of
+from league.evaluation.matches import Terms, play
+from league.figures.measures import NUMBER, Figures, measures_of_games, score_pairs
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -64,34 +65,37 @@ def play_match(
     scenarios: int,
     seed: int = 0,
 ) -> Match:
-    """Play ``scenarios`` scenarios in both seat orders. Raises :class:`~dond_marl.rollout.OccupantError`."""
-    terms = Terms(source, source.block(seed, 0, scenarios), rules, seed)
+    """Play ``scenarios`` scenarios in both seat orders. Raises as :func:`league.evaluation.matches.play` does.
+
+    Games in which an occupant was not reached enter no figure.
+    """
+    terms = Terms(source, source.block(seed, 0, scenarios), rules, seed, CONFIDENCE)
     first, second = occupants
-    seats: list[tuple[Outcomes, Outcomes]] = []
+    games = play(terms, names[0], (first, first), names[1], second).games
+    counted = games[0].valid, games[1].valid
+    opens, answers = (measures_of_games(games[seat], seat) for seat in (0, 1))
+    line = line_of(names[0], terms, (opens, answers), counted)
+    other = line_of(names[1], terms, (measures_of_games(games[1], 0), measures_of_games(games[0], 1)), counted[::-1])
     ranked_games: list[tuple[float, GameRecord]] = []
-    for order, games in enumerate(terms.games((first, first), second)):
-        outcomes = outcomes_of(games, order), outcomes_of(games, 1 - order)
-        seats.append(outcomes)
-        welfare = np.nan_to_num(outcomes[0].welfare, nan=1.0).tolist()
-        exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
-        exported = name_occupants(exported, Noise(seed, (order,), games.size))
-        ranked_games += list(zip(welfare, exported, strict=True))
-    own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
+    for order, measured in enumerate((opens, answers)):
+        exported = records_of(games[order], names if order == 0 else names[::-1], source=source.label, seed=seed)
+        exported = name_occupants(exported, Noise(seed, (order,), scenarios))
+        ranked_games += zip(np.nan_to_num(measured["welfare"], nan=1.0).tolist(), exported, strict=True)
+    ranked = [record for _, record in sorted(ranked_games, key=lambda game: game[0])]
     # Places are rounded to half a point of ten, so that circles do not overlap.
-    places, number = score_pairs(own._replace(own=np.round(own.own * 2) / 2, left=np.round(own.left * 2) / 2))
-    ranked = sorted(ranked_games, key=lambda game: game[0])
-    points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
+    places, number = score_pairs(np.round(np.concatenate(line.points) * 2) / 2)
+    points, left = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
     return Match(
         names,
         source.label,
         seed,
-        (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
-        mean_over_scenarios(own.own - own.left, own.groups, CONFIDENCE),
-        (points[0][0], points[1][1]),
-        (points[1][0], points[0][1]),
+        (line.figures[BOTH], other.figures[BOTH]),
+        (points - left).mean(CONFIDENCE),
+        (line.figures[SEATS[0]].points, other.figures[SEATS[0]].points),
+        (line.figures[SEATS[1]].points, other.figures[SEATS[1]].points),
         tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
-        tuple(record for _, record in ranked[::-1][:SHOWN]),
-        tuple(record for _, record in ranked[:SHOWN]),
+        tuple(ranked[::-1][:SHOWN]),
+        tuple(ranked[:SHOWN]),
         2 * scenarios,
     )
 

@@ -201,7 +201,8 @@ def _pick_member(
         total = 0.0
         for opponent in opponents:
             other = SEATING.partner(Entrant(opponent, None), place)
-            for seat, games in enumerate(terms.games((player, player), other)):
+            for seat in (0, 1):
+                games = terms.play_seat(seat, player, other)
                 acts += int(games.turns.sum(dtype="int64"))
                 total += _pick_score(pick, games.scores, some, seat)
         scores.append(total)
@@ -389,7 +390,7 @@ def _measuring_seconds(opponents: Opponents) -> float:
     """Processor seconds of measuring one run against a roster, from a sample of scenarios; of test2 the known bound."""
     if opponents.name == TEST2:
         return SECONDS
-    whole, some = lewis_field().source.table, lewis_field(SAMPLE).source
+    whole, some = lewis_field().source.table, lewis_field(SAMPLE)
     assert whole is not None
     began = time.process_time()
     play_roster(submission_of_spec(PLAYER).player, opponents.partners, some, REPLICATES)

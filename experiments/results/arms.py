@@ -12,11 +12,11 @@ import numpy as np
 
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
-from dond_marl.statistics import SEED_CONFIDENCE, Estimate
+from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN, Estimate
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import MINUS, Difference, differences, signed_interval
-from league.bench.figures import UNKNOWN, has_train_family
+from league.bench.figures import has_train_family
 from league.bench.table import SHOWN
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of

@@ -12,7 +12,7 @@ import numpy as np
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.occupants import parse_spec
-from dond_marl.statistics import SEED_CONFIDENCE
+from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.results.arms import (
     WRITTEN_BY,
@@ -40,7 +40,7 @@ from experiments.results.files import GAMES, document, exists, made_by
 from experiments.results.tables import LABEL_BAR, from_json, label_rows
 from league.bench.arms import MAIN, NASHCONV, Arm, Column
 from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference, signed_interval
-from league.bench.figures import PARTS_OF, UNKNOWN
+from league.bench.figures import PARTS_OF
 from league.bench.protocol import HEADLINE
 from league.bench.table import WORST_TENTH
 from league.standings.references import stored_references

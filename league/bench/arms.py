@@ -17,8 +17,8 @@ import numpy as np
 from dond_marl import statistics
 from dond_marl.occupants import catalogue, parse_spec, seat_occupant
 from dond_marl.seats import Doubles, Traits
-from dond_marl.statistics import Estimate
-from league.bench.figures import UNKNOWN, has_train_family
+from dond_marl.statistics import UNKNOWN, Estimate
+from league.bench.figures import has_train_family
 from league.bench.results import Row
 from league.tables.blocks import Unit
 from partners.rosters import ROSTERS, family_of, load_rosters

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dond_marl import statistics
-from dond_marl.statistics import Comparison, Estimate
+from dond_marl.statistics import UNKNOWN, Comparison, Estimate
 from league.bench.arms import NASHCONV, Arm
-from league.bench.figures import UNKNOWN
 from partners.rosters import ROSTERS
 
 SMALLEST_EFFECT = 0.10  # points of ten; a smaller difference of arms is of no interest

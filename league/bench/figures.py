@@ -4,7 +4,7 @@ A *cell* is one partner and one seat of the member. The means of a line weigh ce
 partners equally, from the cells (:mod:`league.bench.table`). Where every scenario is played, only the noise is
 uncertain: the spread of the replicates of one scenario around their mean, summed over orbits of scenarios (games that
 are renamings of each other may share luck). Where only a sample of scenarios is played, the interval is that over
-orbits (:func:`dond_marl.statistics.mean_over_scenarios`).
+orbits (:meth:`league.figures.tally.Tally.mean`).
 
 A family of partners is *known* by its program (:func:`partners.provenance.programs`), not its name: ``boulware`` is
 ``linear`` with another exponent, and ``trembling(of=linear)`` plays as ``linear`` most of the time.
@@ -17,19 +17,20 @@ ones for all lines.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.game import Act
 from dond_marl.occupants import parse_spec
 from dond_marl.scenarios.sources import PARTS
-from dond_marl.seats import Doubles, Rows
-from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups, two_sided_quantile
+from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups, two_sided_quantile
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
-from league.evaluation.matches import MEMBER, Repeated
+from league.evaluation.matches import MEMBER, SeatGames
+from league.figures.tally import Tally
 from league.standings.references import reference_of, stored_references
 from league.tasks.answers import Answers
 from partners.provenance import NETWORKS, programs
@@ -47,82 +48,86 @@ def _train_programs() -> frozenset[str]:
     return frozenset(program for member in roster(TRAIN) for program in programs(member))
 
 
-MEASURES = ("points", "left", "deal", "welfare")
-UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
+MEASURES = {"points": "own", "left": "left", "deal": "deal", "welfare": "welfare"}  # key of a cell: of each game
 DIGITS = 6  # of a figure in a line
 Cell = tuple[int, int]  # the partner's number and the member's seat
+
+
+class PartnerGames(NamedTuple):
+    """All games with one partner: R replicates of each scenario, one where both players are deterministic."""
+
+    tally: Tally  # [seat, R, slice of the field, measure, GROUPS], by the member's seat
+    answers: Mapping[str, Answers]
+    offers: int  # of the member, in games that count
+    insists: int  # those with INSIST
+
+
+def partner_games(replicates: Iterable[SeatGames], field: Field) -> PartnerGames:
+    """The games with one partner, all replicates of them."""
+    assert field.source.table is not None
+    groups, tallies = scenario_groups(field.source.table), []
+    answers: dict[str, Answers] = {}
+    offers = insists = 0
+    for played in replicates:
+        for name, counts in played.answers.items():
+            answers[name] = answers.get(name, Answers()) + counts
+        by_seat = []
+        for seat, (games, measured) in enumerate(zip(played.games, played.measures(), strict=True)):
+            values = np.stack([measured[name] for name in MEASURES.values()])
+            slices = np.stack([some[seat] for some in field.slices.values()])[:, None] & games.valid
+            counted = slices & ~np.isnan(values)  # [slices, measures, N]
+            by_seat.append(Tally.of(np.broadcast_to(values, counted.shape), groups, counted))
+            acts = games.act[games.valid, seat::2]
+            insists += int((acts == Act.INSIST).sum())
+            offers += int(np.isin(acts, (Act.PROPOSE, Act.INSIST)).sum())
+        tallies.append(Tally.stack(by_seat))
+    return PartnerGames(Tally.stack(tallies, axis=1), answers, offers, insists)
 
 
 class Figures:
     """Means of one submission's games; ``mean`` takes any cells, any slice of the scenarios, any of the measures."""
 
-    def __init__(self, games: Mapping[str, Repeated], field: Field) -> None:
+    def __init__(self, games: Mapping[str, PartnerGames], field: Field) -> None:
         self.partners, self.games, self.field = tuple(games), tuple(games.values()), field
         self.cells = [(number, seat) for number in range(len(games)) for seat in (0, 1)]
-        assert field.source.table is not None
-        self._orbit: Rows = np.unique(field.orbits, return_inverse=True)[1]
-        self._groups = scenario_groups(field.source.table)
-        complete = not any(np.isnan(games.points).any() for games in self.games)
+        complete = not any(counts.left_out for played in self.games for counts in played.answers.values())
         self._noise_alone = field.whole and complete
-        self._cache: dict[tuple[str, int, int, str], Estimate] = {}
 
     def mean(self, measure: str, cells: Sequence[Cell], name: str) -> Estimate:
         """The mean over ``cells`` of each cell's mean of a measure on the slice ``name``.
 
         ``nan`` without cells, or where one holds no scenario of the slice. ``n`` counts games.
         """
-        if not cells or not all(self.field.slices[name][seat].any() for _, seat in cells):
+        place = list(self.field.slices).index(name), list(MEASURES).index(measure)
+        tallies = [self.games[partner].tally[seat][:, *place] for partner, seat in cells]  # [R, GROUPS] each
+        if not cells or not all(tally.games.any() for tally in tallies):
             return UNKNOWN
-        if self._noise_alone:
-            return _mean_of_cells([self._cell(measure, *cell, name) for cell in cells])
-        rows, among = [], []
-        for partner, seat in cells:
-            values = getattr(self.games[partner], measure)[seat]  # [R, N]
-            counted = ~np.isnan(values)
-            times = counted.sum(axis=0)
-            rows.append(np.where(counted, values, 0).sum(axis=0) / np.maximum(times, 1))
-            among.append((times > 0) & self.field.slices[name][seat])
-        return mean_over_scenarios(np.array(rows), self._groups, CONFIDENCE, np.array(among))
-
-    def _cell(self, measure: str, partner: int, seat: int, name: str) -> Estimate:
-        """The mean of one cell with the interval of its noise."""
-        key = (measure, partner, seat, name)
-        if key not in self._cache:
-            among = self.field.slices[name][seat]
-            values = getattr(self.games[partner], measure)[seat][:, among]
-            mean, variance, size = noisy_mean(values, self._orbit[among])
-            margin = two_sided_quantile(CONFIDENCE) * math.sqrt(variance)
-            self._cache[key] = Estimate(mean, size, mean - margin, mean + margin)
-        return self._cache[key]
+        if not self._noise_alone:
+            return Tally.stack([tally.averaged() for tally in tallies]).mean(CONFIDENCE)
+        means, variances, sizes = zip(*map(noisy_mean, tallies), strict=True)
+        mean = sum(means) / len(cells)
+        margin = two_sided_quantile(CONFIDENCE) * math.sqrt(sum(variances)) / len(cells)  # cells' noise is independent
+        return Estimate(mean, sum(sizes), mean - margin, mean + margin)
 
 
-def _mean_of_cells(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of estimates whose noise is independent."""
-    number = len(estimates)
-    mean = sum(each.mean for each in estimates) / number
-    margin = math.hypot(*(each.margin for each in estimates)) / number
-    return Estimate(mean, sum(each.n for each in estimates), mean - margin, mean + margin)
+def noisy_mean(tally: Tally) -> tuple[float, float, int]:
+    """The mean over all of a finite set of scenarios, ``[R, GROUPS]``, its variance from noise, the games.
 
-
-def noisy_mean(values: Doubles, orbit: Rows) -> tuple[float, float, int]:
-    """The mean of ``values[R, N]`` over all of a finite set of scenarios, its variance from noise, the games.
-
-    ``orbit[N]`` numbers the clusters in which noise may be shared: deviations from the scenario's own mean are summed
-    within them, and their squares give the variance. One replicate is taken to hold no noise. An empty set has ``nan``.
+    Noise may be shared within a group: the deviations of a replicate from the mean of all are summed there, and the
+    squares of these sums give the variance. One replicate is taken to hold no noise. An empty set has ``nan``.
     """
-    times, size = values.shape
-    if not size:
+    replicates, games = len(tally.games), int(tally.games.sum())
+    if not games:
         return math.nan, 0.0, 0
-    mean = float(values.mean())
-    if times < 2:
-        return mean, 0.0, size
-    deviation = values - values.mean(axis=0)
-    sums = np.stack([np.bincount(orbit, weights=row) for row in deviation])  # [R, clusters]
-    variance = float((sums**2).sum()) / (times * (times - 1)) / size**2
-    return mean, variance, times * size
+    mean = float(tally.sums.sum()) / games
+    if replicates < 2:
+        return mean, 0.0, games
+    deviations = tally.sums - tally.sums.mean(axis=0)
+    variance = float((deviations**2).sum()) / (replicates * (replicates - 1)) / (games / replicates) ** 2
+    return mean, variance, games
 
 
-def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
+def figures_of(games: Mapping[str, PartnerGames], field: Field) -> Row:
     """The figures of a line: each a value with its interval, ``None`` where it is not known."""
     figures, head = Figures(games, field), field.headline
     cells, partners = figures.cells, figures.partners
@@ -137,17 +142,19 @@ def figures_of(games: Mapping[str, Repeated], field: Field) -> Row:
         "deals": _plain(figures.mean("deal", cells, head)),
         "welfare": _plain(figures.mean("welfare", cells, head)),
         "insists": _plain(_insists(games.values())),
-        "games": sum(each.points.size for each in games.values()),
+        "games": sum(each.answers[MEMBER].games for each in games.values()),
     }
 
 
-def _insists(games: Collection[Repeated]) -> Estimate:
+def _insists(games: Collection[PartnerGames]) -> Estimate:
     """The share of INSIST among the member's offers, of all its games."""
     offers, insists = (sum(getattr(each, name) for each in games) for name in ("offers", "insists"))
     return Estimate(insists / offers, offers, insists / offers, insists / offers) if offers else UNKNOWN
 
 
-def label_gains(games: Mapping[str, Repeated], relabelled: Sequence[Mapping[str, Repeated]], field: Field) -> Row:
+def label_gains(
+    games: Mapping[str, PartnerGames], relabelled: Sequence[Mapping[str, PartnerGames]], field: Field
+) -> Row:
     """The figure ``best_labels``: points won if all offers to a partner had the label that suits that partner best.
 
     A mean over partners, as all figures of a line; tables weigh families equally
@@ -169,23 +176,23 @@ def label_gains(games: Mapping[str, Repeated], relabelled: Sequence[Mapping[str,
     return {"best_labels": {**(_plain(Estimate(gain, len(games), gain, gain)) or {}), "by_partner": differences}}
 
 
-def _points_by_partner(games: Mapping[str, Repeated], field: Field, name: str) -> float:
+def _points_by_partner(games: Mapping[str, PartnerGames], field: Field, name: str) -> float:
     figures = Figures(games, field)
     return figures.mean("points", figures.cells, name).mean
 
 
-def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
+def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
     """A line's cells: each partner and seat of the member, with its figures by slice."""
     figures, rows = Figures(games, field), []
     for number, seat in figures.cells:
         partner = figures.partners[number]
         by_slice = {name: figures.mean("points", [(number, seat)], name) for name in field.slices}
-        rest = {name: figures.mean(name, [(number, seat)], field.headline) for name in MEASURES[1:]}
+        rest = {name: figures.mean(name, [(number, seat)], field.headline) for name in MEASURES if name != "points"}
         rows.append(
             {
                 "partner": partner,
                 "seat": seat,
-                "replicates": games[partner].points.shape[1],
+                "replicates": len(games[partner].tally.games[seat]),
                 "points": {name: _digits(each.mean) for name, each in by_slice.items()},
                 "margin": {name: _digits(each.margin) for name, each in by_slice.items() if each.margin > 0},
                 **{name: _digits(each.mean) for name, each in rest.items()},
@@ -194,7 +201,7 @@ def cells_of(games: Mapping[str, Repeated], field: Field) -> list[Row]:
     return rows
 
 
-def answers_of(games: Mapping[str, Repeated]) -> Row:
+def answers_of(games: Mapping[str, PartnerGames]) -> Row:
     """The answer counts of the member over all its games, and of each partner with fallback acts."""
     total, found = Answers(), {}
     for name, played in games.items():

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, open_source, orbits, view_parts
-from dond_marl.seats import Bools, Rows
+from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, open_source, view_parts
+from dond_marl.seats import Bools
 from partners.rosters import members_hash
 
 VERSION = 1  # raised whenever the same submission would be measured differently
@@ -35,7 +35,6 @@ class Field(NamedTuple):
     source: ScenarioSource
     name: str
     whole: bool  # every scenario of a finite source is played
-    orbits: Rows  # [N] equal for scenarios that are renamings or swaps of each other
     slices: dict[str, Bools]  # by name of SLICES: [2, N], by the member's seat
 
     @property
@@ -56,7 +55,7 @@ def lewis_field(sample: int | None = None) -> Field:
     part = np.stack([view_parts(table, seat) for seat in (0, 1)])
     slices = {HEADLINE: part > 0, ALL: np.ones_like(part, dtype=bool)}
     slices |= {name: part == number for number, name in enumerate(PARTS)}
-    return Field(source, "lewis", sample is None, orbits(table), slices)
+    return Field(source, "lewis", sample is None, slices)
 
 
 @lru_cache(maxsize=4)
@@ -66,7 +65,7 @@ def beyond_field(sample: int | None = None) -> Field:
 
     table = beyond_lewis(BEYOND_SEED, min(sample or BEYOND, BEYOND))
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))
-    return Field(source, "beyond lewis", False, orbits(table), {ALL: np.ones((2, table.size), dtype=bool)})
+    return Field(source, "beyond lewis", False, {ALL: np.ones((2, table.size), dtype=bool)})
 
 
 def protocol_document(field: Field, roster: str, members: tuple[str, ...], replicates: int) -> dict[str, Any]:

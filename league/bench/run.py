@@ -26,25 +26,34 @@ from dond_marl.occupants import (
     short_names,
     spec_name,
 )
-from dond_marl.scenarios.sources import ScenarioSource, open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.labels import LABELS, ReadsAs, reads_labels
 from dond_marl.solvers.values import response_value, self_play_values
 from league.backends.pool import in_processes
-from league.bench.figures import answers_of, cells_of, figures_of, label_gains, with_references
+from league.bench.figures import (
+    PartnerGames,
+    answers_of,
+    cells_of,
+    figures_of,
+    label_gains,
+    partner_games,
+    with_references,
+)
 from league.bench.protocol import (
     CONFIDENCE,
     NOISE_SEED,
     REPLICATES,
     RULES,
+    Field,
     beyond_field,
     lewis_field,
     protocol_document,
 )
 from league.bench.results import FORMAT, Row, digest, seal_row
 from league.bench.test2 import SAMPLE, Logging, log_evaluation, logging_of
-from league.evaluation.matches import MEMBER, Repeated, Terms, play_repeatedly
+from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import CHECKOUT, find_run, source_commit
@@ -207,38 +216,40 @@ def noise_index(partner: str) -> int:
 
 
 def play_partner(
-    player: PlayerSource, partner: str, source: ScenarioSource, replicates: int, label: Act | None = None
-) -> Repeated:
-    """All games of ``player`` with one partner, a spec, on the source's table.
+    source: PlayerSource, partner: str, field: Field, replicates: int, label: Act | None = None
+) -> PartnerGames:
+    """All games of a player with one partner, a spec; a scenario is played once where both are deterministic.
 
     ``label``: PROPOSE or INSIST, with which the partner reads all offers of the player, whatever that says.
     Raises :class:`~league.evaluation.matches.PlayError`, :class:`~league.evaluation.matches.UnreachedError`.
     """
-    assert source.table is not None
-    terms = Terms(source, source.table, RULES, NOISE_SEED, CONFIDENCE)
-    index = (noise_index(partner),)
-    seated = seat_occupant(partner)
+    assert field.source.table is not None
+    terms = Terms(field.source, field.source.table, RULES, NOISE_SEED, CONFIDENCE)
+    player, seated = source.partner(), seat_occupant(partner)
     if label is not None:
         seated = ReadsAs(seated, label)
-    return play_repeatedly(terms, MEMBER, player.partner(), partner, seated, replicates, index)
+    times = 1 if player.traits.deterministic and seated.traits.deterministic else replicates
+    indices = ((noise_index(partner), i) for i in range(times))
+    played = (play(terms, MEMBER, (player, player), partner, seated, index=index) for index in indices)
+    return partner_games(played, field)
 
 
 def play_roster(
     player: PlayerSource,
     partners: Sequence[str],
-    source: ScenarioSource,
+    field: Field,
     replicates: int,
     *,
     label: Act | None = None,
     workers: int = 1,
     report: Callable[[str], None] = lambda _: None,
-) -> dict[str, Repeated]:
+) -> dict[str, PartnerGames]:
     """The games with every partner, by its spec, in the order given; the same whatever ``workers`` is.
 
     ``label``: as for :func:`play_partner`; ``report`` receives the progress.
     """
-    played: dict[str, Repeated] = {}
-    calls = [(player, partner, source, replicates, label) for partner in partners]
+    played: dict[str, PartnerGames] = {}
+    calls = [(player, partner, field, replicates, label) for partner in partners]
     for done, (place, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
         played[partners[place]] = games
         report(f"{done} of {len(partners)} partners")
@@ -359,12 +370,12 @@ def measure(
         earlier = log_evaluation(
             logging, **known, against=opponents.name, scenarios=f"{benchmark['number_of_scenarios']} of {field.name}"
         )
-    games = play_roster(submission.player, opponents.partners, field.source, times, workers=workers, report=report)
+    games = play_roster(submission.player, opponents.partners, field, times, workers=workers, report=report)
     gains: Row = {}
     if labels:
         readers = [name for name in opponents.partners if _reads_labels(name)]
         relabelled = [
-            play_roster(submission.player, readers, field.source, times, label=label, workers=workers, report=report)
+            play_roster(submission.player, readers, field, times, label=label, workers=workers, report=report)
             for label in LABELS
         ]
         gains = label_gains(games, relabelled, field)

@@ -8,32 +8,33 @@ same table: the points of the seat if every game ended there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
+
+import numpy as np
 
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.errors import NotComputable
 from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant, spec_name
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Bools, Partner, expensive_to_query, partner_name
+from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query, partner_name
 from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import Value
-from dond_marl.statistics import Estimate
+from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups
 from league.evaluation.exploitability import best_known_response, known_response_value
-from league.evaluation.matches import PlayError, Terms, UnreachedError, play_reachable, play_seats
-from league.evaluation.outcomes import (
+from league.evaluation.matches import PlayError, Terms, UnreachedError, play
+from league.figures.measures import (
     FIGURES,
+    NUMBER,
     Figures,
-    Outcomes,
+    Measures,
     figures,
-    join_seats,
-    outcomes_of_concepts,
-    points_ratio,
-    select_games,
+    measures_of_concepts,
+    tally_of,
 )
+from league.figures.tally import Tally
 from league.tasks.answers import Answers
 from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.catalogue import scripted_names
@@ -44,7 +45,6 @@ VIEWS = (BOTH, *SEATS)
 HELDOUT = {"lewis": "test", "dialogues": "test"}  # the default split of an evaluation
 ENDLESS = 1_000  # default number of scenarios from a source without a table
 HUMANS = "humans"
-UNKNOWN = Estimate(math.nan, 0, math.nan, math.nan)
 GREEDY, SAMPLED = "greedy", "sampled"
 PROTOCOLS = {  # how a network plays: stated in every output, because figures depend on it
     GREEDY: "plays its likeliest act every time (greedy)",
@@ -56,10 +56,11 @@ NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitari
 
 
 class PlayerLine(NamedTuple):
-    """One player or one point of reference: its outcomes in each seat, and its figures by view."""
+    """One player or one point of reference: its games in each seat, and its figures by view."""
 
     name: str
-    seats: tuple[Outcomes, Outcomes]
+    points: tuple[Doubles, Doubles]  # by seat: own and the partner's points of ten in each game that counts, [N, 2]
+    tally: Tally  # [seat, figure, GROUPS]
     figures: Mapping[str, Figures]
 
 
@@ -118,17 +119,16 @@ def evaluate(
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
     report(f"{name} plays {opponent}")
-    games = play_reachable(terms, name, (player, player), opponent, partner)
-    played = _line(name, games.seats, games.counted, confidence)
+    games = play(terms, name, (player, player), opponent, partner)
+    counted = games.games[0].valid, games.games[1].valid
+    played = line_of(name, terms, games.measures(), counted)
     protocols, notes = _protocols(sighted)
     reference = _Reference(None, None, (f"no best response to {opponent}: {IN_GAMES_ONLY}",))
     if exact or is_free(partner):
         zoo = () if expensive_to_query(player.traits) else scripted_names()
         tried = {**({name: player} if is_free(player) else {}), **{each: seat_occupant(each) for each in zoo}}
-        reference = _reference(terms, tried, opponent, partner, games.counted, report)
-    points = points_of_reference(terms.scenarios, rules, confidence)
-    if not all(counted.all() for counted in games.counted):
-        points = tuple(_line(at.name, at.seats, games.counted, confidence) for at in points)
+        reference = _reference(terms, tried, opponent, partner, counted, report)
+    points = points_of_reference(terms, counted)
     costly = {occupant for occupant, each in sighted.items() if expensive_to_query(each.traits)}
     rivals = [line for line in (reference.best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     return Evaluation(
@@ -199,8 +199,8 @@ def _reference(
         label = BEST if exact else FOUND
         report(f"{label} plays {opponent}")
         try:
-            seats = play_seats(terms, label, response.players, opponent, partner)
-            best = _line(label, seats, counted, terms.confidence)
+            games = play(terms, label, response.players, opponent, partner, complete=True)
+            best = line_of(label, terms, games.measures(), counted)
         except PlayError as error:
             if not isinstance(error.cause, OutOfReach | UnreachedError):
                 raise
@@ -208,12 +208,6 @@ def _reference(
     if best is not None and not exact:
         notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
     return _Reference(best, values, tuple(notes))
-
-
-def _line(name: str, seats: tuple[Outcomes, Outcomes], counted: tuple[Bools, Bools], confidence: float) -> PlayerLine:
-    """The line of the games that count."""
-    opens, answers = (select_games(own, valid) for own, valid in zip(seats, counted, strict=True))
-    return line_of(name, (opens, answers), confidence)
 
 
 def mean_of_seats(values: tuple[Value, Value]) -> Value:
@@ -228,14 +222,14 @@ def ultimatum_seat(rules: Rules) -> int | None:
     return rules.max_turns % 2 if rules.max_turns > 1 else None
 
 
-def points_of_reference(scenarios: Scenarios, rules: Rules, confidence: float) -> tuple[PlayerLine, ...]:
+def points_of_reference(terms: Terms, counted: tuple[Bools, Bools] | None = None) -> tuple[PlayerLine, ...]:
     """A line for each solution of bargaining theory: the outcomes if every game ended there."""
-    solutions, last = solve(scenarios), ultimatum_seat(rules)
+    solutions, last = solve(terms.scenarios), ultimatum_seat(terms.rules)
     concepts = {NASH: solutions.nash, FAIR: solutions.egalitarian, LARGEST: solutions.utilitarian}
     if last is not None:
         concepts[LAST] = solutions.ultimatum[last]
-    outcomes = outcomes_of_concepts(solutions, concepts)
-    return tuple(line_of(name, seats, confidence) for name, seats in outcomes.items())
+    by_concept = measures_of_concepts(solutions, concepts)
+    return tuple(line_of(name, terms, seats, counted) for name, seats in by_concept.items())
 
 
 def human_figures(line: HumanLine) -> dict[str, Figures]:
@@ -254,15 +248,29 @@ def human_figures(line: HumanLine) -> dict[str, Figures]:
     return dict(zip(VIEWS, (all_sides, *seats), strict=True))
 
 
-def line_of(name: str, seats: tuple[Outcomes, Outcomes], confidence: float) -> PlayerLine:
-    """The line of outcomes in both seats, with figures by view."""
-    views = zip(VIEWS, (join_seats(seats), *seats), strict=True)
-    return PlayerLine(name, seats, {view: figures(outcomes, confidence) for view, outcomes in views})
+def line_of(
+    name: str, terms: Terms, seats: tuple[Measures, Measures], counted: tuple[Bools, Bools] | None = None
+) -> PlayerLine:
+    """The line of games by seat, one per scenario of the terms, of which only the ``counted`` enter, by default all."""
+    groups = scenario_groups(terms.scenarios)
+    masks = counted or (np.ones(len(groups), dtype=np.bool_),) * 2
+    tally = Tally.stack([tally_of(measured, groups, mask) for measured, mask in zip(seats, masks, strict=True)])
+    first, second = (
+        np.stack([measured["own"], measured["left"]], axis=1)[mask] for measured, mask in zip(seats, masks, strict=True)
+    )
+    by_view = {view: figures(cell, terms.confidence) for view, cell in _by_view(tally).items()}
+    return PlayerLine(name, (first, second), tally, by_view)
 
 
-def _shares(own: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
-    views = zip(VIEWS, (join_seats(own.seats), *own.seats), (join_seats(rival.seats), *rival.seats), strict=True)
-    return {view: points_ratio(mine, theirs, confidence) for view, mine, theirs in views}
+def _shares(line: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
+    """Own points as a share of the rival's in the same games, paired, by view."""
+    own, other = (_by_view(each.tally[:, NUMBER["points"]]) for each in (line, rival))
+    return {view: own[view].ratio(other[view], confidence) for view in VIEWS}
+
+
+def _by_view(tally: Tally) -> dict[str, Tally]:
+    """A tally ``[seat, ...]`` pooled over both seats, and that of each seat."""
+    return dict(zip(VIEWS, (tally.pooled(), tally[0], tally[1]), strict=True))
 
 
 def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:

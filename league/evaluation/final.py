@@ -24,12 +24,13 @@ from dond_marl.seats import Doubles, Partner, expensive_to_query
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.solvers.values import Exploitability
-from dond_marl.statistics import Estimate, Estimates, mean_over_scenarios
+from dond_marl.statistics import Estimate, Estimates, scenario_groups
 from league.evaluation.evaluate import FOUND, PlayerLine, line_of, points_of_reference, scenarios_of
 from league.evaluation.exploitability import SplitGains, best_known_response, exploitability_by_seat, split_gains
-from league.evaluation.matches import PlayError, Terms, play_seats
-from league.evaluation.outcomes import Outcomes
+from league.evaluation.matches import PlayError, Terms, play
 from league.evaluation.proximity import Proximity, over_cells, proximity
+from league.figures.measures import NUMBER, Measures, measures_of_games
+from league.figures.tally import Tally
 from league.standings.references import PRIOR, Side, reference_of, stored_references
 from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.provenance import identity
@@ -37,7 +38,7 @@ from partners.provenance import identity
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
 BY_ODDS, ON_FILE = "response by its odds", "stored response"
 AFFORDABLE = 5.0  # seconds of one core: slower responses to partners with memory are not computed
-Games = tuple[Outcomes, Outcomes]  # of one player in each seat
+SeatMeasures = tuple[Measures, Measures]  # of one player's games in each seat
 
 
 class ReferenceMark(NamedTuple):
@@ -144,7 +145,7 @@ def final_evaluation(
             notes.append(f"{opponent} is left out: {error}")
             continue
         for name, each in games.items():
-            matchups[name].append(Matchup(opponent, line_of(name, each, confidence), marks, known))
+            matchups[name].append(Matchup(opponent, line_of(name, terms, each), marks, known))
     evaluations = []
     for name, player in mains.items():
         if not matchups[name]:
@@ -155,13 +156,13 @@ def final_evaluation(
             evaluations.append(_evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
-    points = points_of_reference(terms.scenarios, rules, confidence)
+    points = points_of_reference(terms)
     return FinalEvaluation(tuple(evaluations), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
 
 
 def _play_mains(
     terms: Terms, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
-) -> dict[str, Games]:
+) -> dict[str, SeatMeasures]:
     """The games of every member against an opponent; a member that fails is noted and left out.
 
     Raises :class:`PlayError` where the opponent fails.
@@ -169,12 +170,17 @@ def _play_mains(
     games = {}
     for name, player in mains.items():
         try:
-            games[name] = play_seats(terms, name, (player, player), opponent, partner)
+            games[name] = _play(terms, name, (player, player), opponent, partner)
         except PlayError as error:
             if error.player == opponent:
                 raise
             notes.append(f"{name} does not play {opponent}: {error}")
     return games
+
+
+def _play(terms: Terms, name: str, players: tuple[Partner, Partner], opponent: str, partner: Partner) -> SeatMeasures:
+    """The measures of games that all count. Raises :class:`PlayError`."""
+    return play(terms, name, players, opponent, partner, complete=True).measures()
 
 
 def _reference_and_best_known(
@@ -224,7 +230,7 @@ def _reference_and_best_known(
         return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None)
     (opens_games, answers_games), exact = response
     if exact:
-        return (ReferenceMark(EXACT, opens_games.own), ReferenceMark(EXACT, answers_games.own)), None
+        return (ReferenceMark(EXACT, opens_games["own"]), ReferenceMark(EXACT, answers_games["own"])), None
     return (nothing, nothing), _best_of_zoo(terms, opponent, partner, response[0])
 
 
@@ -242,11 +248,11 @@ def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
     return duration * rules.max_turns / Rules().max_turns <= AFFORDABLE
 
 
-def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Games, bool] | None:
+def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[SeatMeasures, bool] | None:
     """The games of the best known response in each seat, and whether it is exact; ``None`` where there is none."""
     try:
         reply = best_known_response(partner, terms.source, terms.rules, revealed=terms.revealed)
-        return play_seats(terms, FOUND, reply.players, opponent, partner), reply.exact
+        return _play(terms, FOUND, reply.players, opponent, partner), reply.exact
     except NotComputable:
         return None
     except PlayError as error:
@@ -260,19 +266,21 @@ def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
     return BestKnown(ON_FILE, float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean()))
 
 
-def _best_of_zoo(terms: Terms, opponent: str, partner: Partner, by_odds: Games | None) -> tuple[BestKnown, BestKnown]:
+def _best_of_zoo(
+    terms: Terms, opponent: str, partner: Partner, by_odds: SeatMeasures | None
+) -> tuple[BestKnown, BestKnown]:
     """The best points against a partner in each seat: of the scripted zoo, and of a response by its odds."""
     from league.settings.rosters import zoo  # needs the libraries of the settings
 
-    tried: dict[str, Games] = {} if by_odds is None else {BY_ODDS: by_odds}
+    tried = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in zoo():
         try:
             player = seat_occupant(name)
-            tried[name] = play_seats(terms, name, (player, player), opponent, partner)
+            tried[name] = _play(terms, name, (player, player), opponent, partner)
         except PlayError as error:
             if error.player == opponent:
                 raise
-    means = [{name: float(games[seat].own.mean()) for name, games in tried.items()} for seat in (0, 1)]
+    means = [{name: float(games[seat]["own"].mean()) for name, games in tried.items()} for seat in (0, 1)]
     first, second = (BestKnown(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
     return first, second
 
@@ -285,44 +293,46 @@ def _evaluate_member(
     exploiters_by_name: Mapping[str, Partner],
     notes: list[str],
 ) -> MemberEvaluation:
-    own = [each.played.seats for each in matchups]
-    marks = [(each.marks[0].points, each.marks[1].points) for each in matchups]
+    own = Tally.stack([each.played.tally for each in matchups])  # [W, 2, figures, GROUPS]
+    points, deals, welfare = (own[:, :, NUMBER[figure]] for figure in ("points", "deals", "welfare"))
+    marks = np.array([[mark.points for mark in each.marks] for each in matchups])
+    reference = Tally.of(marks, scenario_groups(terms.scenarios))
     exact = np.array([[mark.kind == EXACT for mark in each.marks] for each in matchups])
-    opens = play_seats(terms, name, (player, player), name, player)[0]
-    alone = opens, opens._replace(own=opens.left, left=opens.own)  # one game per scenario, seen from each seat
+    games = play(terms, name, (player, player), name, player, complete=True).games[0]  # seen from each seat
+    alone = line_of(name, terms, (measures_of_games(games, 0), measures_of_games(games, 1)))
     exploited = []
     for exploiter_name, exploiter in exploiters_by_name.items():
         try:
-            taken = play_seats(terms, exploiter_name, (exploiter, exploiter), name, player)
-            exploited.append(_exploiter_result(exploiter_name, taken, alone, own, terms.confidence))
+            seats = _play(terms, exploiter_name, (exploiter, exploiter), name, player)
+            taken = line_of(exploiter_name, terms, seats)
+            exploited.append(_exploiter_result(taken.name, taken.tally, alone.tally, points, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {exploiter_name} is left out: {error}")
     gains = _exploitability(terms, player)
+    seed, confidence = terms.seed, terms.confidence
     return MemberEvaluation(
         name,
         matchups,
-        proximity(own, marks, exact, seed=terms.seed, confidence=terms.confidence),
-        over_cells("deal", own, seed=terms.seed, confidence=terms.confidence),
-        over_cells("welfare", own, seed=terms.seed, confidence=terms.confidence),
-        line_of(name, alone, terms.confidence),
+        proximity(points, reference, exact, seed=seed, confidence=confidence),
+        over_cells(deals, seed=seed, confidence=confidence),
+        over_cells(welfare, seed=seed, confidence=confidence),
+        alone,
         tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
         gains,
         None if gains is None else split_gains(gains, terms.source, terms.rules),
     )
 
 
-def _exploiter_result(
-    exploiter_name: str, taken: Games, alone: Games, own: list[Games], confidence: float
-) -> ExploiterResult:
-    """``taken``: the exploiter's games by seat; ``alone``, ``own``: the member's with itself and with opponents."""
+def _exploiter_result(exploiter: str, taken: Tally, alone: Tally, points: Tally, confidence: float) -> ExploiterResult:
+    """``taken``, ``alone``: games of the exploiter and of the member with itself, ``[2, figures, GROUPS]``.
 
-    def over_scenarios(difference: Doubles) -> Estimate:
-        return mean_over_scenarios(difference, alone[0].groups, confidence)
-
-    gain = [over_scenarios(taken[seat].own - alone[seat].own) for seat in (0, 1)]
-    usual = [np.mean([games[seat].own for games in own], axis=0) for seat in (0, 1)]
-    drop = [over_scenarios(usual[seat] - taken[1 - seat].left) for seat in (0, 1)]
-    return ExploiterResult(exploiter_name, (gain[0], gain[1]), (drop[0], drop[1]))
+    ``points``: the member's against all opponents, ``[W, 2, GROUPS]``.
+    """
+    own, left = NUMBER["points"], NUMBER["left"]
+    usual = Tally(points.sums.mean(axis=0), points.games.mean(axis=0))  # all opponents' scenarios are the same
+    gain = [(taken[seat, own] - alone[seat, own]).mean(confidence) for seat in (0, 1)]
+    drop = [(usual[seat] - taken[1 - seat, left]).mean(confidence) for seat in (0, 1)]
+    return ExploiterResult(exploiter, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:

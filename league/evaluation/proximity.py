@@ -10,17 +10,14 @@ one over partners too. W = partners, R = replicates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.seats import Bools, Doubles
-from dond_marl.statistics import GROUPS, Estimates, sums_by_group, worst_tenth_weights
-from league.evaluation.outcomes import Outcomes
-from league.standings.ratings import Table, scenario_weights, with_interval
+from dond_marl.statistics import GROUPS, Estimates, worst_tenth_weights
+from league.figures.tally import Tally, scenario_weights, with_interval
 
 REPLICATES = 1_000
 LEAST = 1e-9  # points of ten; a reference below it has no shares
@@ -44,67 +41,59 @@ class Proximity(NamedTuple):
         return int(partner), int(seat)
 
 
-def proximity(
-    own: Sequence[tuple[Outcomes, Outcomes]],
-    reference: Sequence[tuple[Doubles, Doubles]],
-    exact: Bools,
-    *,
-    seed: int,
-    confidence: float,
-) -> Proximity:
-    """The member's points as shares of the reference's, by partner and in both seats, in the same scenarios.
+def proximity(points: Tally, reference: Tally, exact: Bools, *, seed: int, confidence: float) -> Proximity:
+    """The member's points as shares of the reference's in the same games, by partner and in both seats.
 
-    ``reference``: its points of ten in each of the member's games, ``nan`` where it is unknown; ``exact[W, 2]``.
+    ``points[W, 2, GROUPS]`` and ``reference[W, 2, GROUPS]``, without games where it is unknown; ``exact[W, 2]``.
     """
-    draws = scenario_weights(generator(seed, "final evaluation"), REPLICATES)
-    theirs = [
-        (first._replace(own=opens), second._replace(own=answers))
-        for (first, second), (opens, answers) in zip(own, reference, strict=True)
-    ]
-    mine, marks = _sums(own, "own")[0], _sums(theirs, "own")[0]
-    everywhere = np.ones(GROUPS)
-    value, drawn = _shares(mine @ everywhere, marks @ everywhere), _shares(mine @ draws.T, marks @ draws.T)
-    enough = _enough(own)
-    picked = generator(seed, "partners").integers(len(own), size=(REPLICATES, len(own)))
-    again = drawn[picked, :, np.arange(REPLICATES)[:, None]].reshape(REPLICATES, -1)
-    fixed = np.moveaxis(drawn, -1, 0)
-    worst = _worst_weights(value)
+    shares = _shares(points, reference, _weights(seed))  # [1 + R, W, 2]
+    picked = generator(seed, "partners").integers(shares.shape[1], size=(REPLICATES, shares.shape[1]))
+    again = shares[np.arange(1, REPLICATES + 1)[:, None], picked]  # partners drawn again in each replicate
+    worst = _worst_weights(shares[0])
 
-    def estimates(value: Table, drawn: Table) -> Estimates:
-        return with_interval(value, drawn, confidence, enough=enough)
+    def estimates(values: Doubles, drawn: Doubles | None = None) -> Estimates:
+        """Of ``values[1 + R, ...]`` the first, with the interval of the others or of those ``drawn``."""
+        return with_interval(values[0], values[1:] if drawn is None else drawn, confidence, enough=points.has_interval)
 
-    mean, only = _over_cells(value[None])[0], np.where(exact, 1.0, np.nan)
+    mean = _over_cells(shares)
     return Proximity(
-        estimates(value, fixed),
-        estimates(mean, _over_cells(fixed)),
-        estimates(mean, _over_cells(again)),
-        estimates(_over_cells((value * only)[None])[0], _over_cells(fixed * only)),
-        estimates(np.array(np.nansum(value * worst) if worst.any() else np.nan), np.nansum(fixed * worst, axis=(1, 2))),
+        cells=estimates(shares),
+        mean=estimates(mean),
+        of_partners=estimates(mean, _over_cells(again)),
+        exact=estimates(_over_cells(np.where(exact, shares, np.nan))),
+        worst_tenth=estimates(np.nansum(shares * worst, axis=(1, 2)) if worst.any() else mean),
     )
 
 
-def over_cells(figure: str, own: Sequence[tuple[Outcomes, Outcomes]], *, seed: int, confidence: float) -> Estimates:
-    """A mean over all games of ``figure``, every cell weighing alike.
-
-    ``figure`` names a field of :class:`~league.evaluation.outcomes.Outcomes`.
-    """
-    draws = scenario_weights(generator(seed, "final evaluation"), REPLICATES)
-    sums, counts = _sums(own, figure)
-    value = _mean(sums @ np.ones(GROUPS), counts @ np.ones(GROUPS))
-    return with_interval(value, _mean(sums @ draws.T, counts @ draws.T), confidence, enough=_enough(own))
+def over_cells(measure: Tally, *, seed: int, confidence: float) -> Estimates:
+    """The mean of a measure ``[W, 2, GROUPS]`` over its cells, every cell with games weighing alike."""
+    values = np.nanmean(measure.means(_weights(seed)), axis=(0, 1))
+    return with_interval(values[0], values[1:], confidence, enough=measure.has_interval)
 
 
-def _over_cells(values: Table) -> Table:
-    """The mean of each row, ``[R]``; what is not known is left out, and nothing known is ``nan``."""
+def _weights(seed: int) -> Doubles:
+    """Weights of the groups of scenarios, ``[1 + R, GROUPS]``: all equal, then those of the replicates."""
+    return np.vstack([np.ones(GROUPS), scenario_weights(generator(seed, "final evaluation"), REPLICATES)])
+
+
+def _shares(points: Tally, reference: Tally, weights: Doubles) -> Doubles:
+    """The shares ``[1 + R, W, 2]``; ``nan`` where the reference is unknown or gets nothing."""
+    mine, most = points.sums @ weights.T, reference.sums @ weights.T
+    shares = np.divide(mine, most, out=np.full(mine.shape, np.nan), where=most > LEAST)
+    return np.moveaxis(shares, -1, 0)
+
+
+def _over_cells(values: Doubles) -> Doubles:
+    """The mean of each row, ``[R]``, over the entries that are known; ``nan`` without any."""
     flat = values.reshape(len(values), -1)
     known = ~np.isnan(flat)
     with np.errstate(invalid="ignore"):
-        mean: Table = np.where(known, flat, 0.0).sum(axis=1) / known.sum(axis=1)
+        mean: Doubles = np.where(known, flat, 0.0).sum(axis=1) / known.sum(axis=1)
     return mean
 
 
-def _worst_weights(shares: Table) -> Table:
-    """How much each cell counts in the worst tenth of the partners, ``[W, 2]``; the sum is 1, or 0 without shares.
+def _worst_weights(shares: Doubles) -> Doubles:
+    """The weight of each cell in the mean of the worst tenth, ``[W, 2]``; the sum is 1, or 0 without any share.
 
     A partner's share is the mean of its seats that have one; a fraction of a partner counts by its fraction.
     """
@@ -116,32 +105,3 @@ def _worst_weights(shares: Table) -> Table:
         per_partner = worst_tenth_weights(_over_cells(shares[some]))
         weights[some] = known[some] * (per_partner / seats[some])[:, None]
     return weights
-
-
-def _shares(mine: Table, theirs: Table) -> Table:
-    """``mine / theirs``, nan where the reference is unknown or gets nothing."""
-    shares: Table = np.divide(mine, theirs, out=np.full(mine.shape, np.nan), where=theirs > LEAST)
-    return shares
-
-
-def _sums(games: Sequence[tuple[Outcomes, Outcomes]], figure: str) -> tuple[Table, Table]:
-    """Sums of a figure and games by group of scenarios, two ``[W, 2, GROUPS]``; ``nan`` values are left out."""
-    sums, counts = np.zeros((2, len(games), 2, GROUPS))
-    for partner, seats in enumerate(games):
-        for seat, outcomes in enumerate(seats):
-            values = getattr(outcomes, figure)
-            (sums[partner, seat],), (counts[partner, seat],) = sums_by_group(values, outcomes.groups, ~np.isnan(values))
-            if not counts[partner, seat].any():
-                sums[partner, seat] = np.nan  # nothing is known of it
-    return sums, counts
-
-
-def _mean(sums: Table, counts: Table) -> Table:
-    """The mean over cells ``[W, 2, ...]`` of their means."""
-    with np.errstate(invalid="ignore"):
-        mean: NDArray[np.float64] = np.array(np.nanmean(sums / counts, axis=(0, 1)))
-    return mean
-
-
-def _enough(games: Sequence[tuple[Outcomes, Outcomes]]) -> bool:
-    return len(np.unique(games[0][0].groups)) > 1

@@ -22,7 +22,7 @@ from league.evaluation.evaluate import (
 )
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
-from league.evaluation.outcomes import FIGURES
+from league.figures.measures import FIGURES
 from league.tables.blocks import (
     Cell,
     Figure,

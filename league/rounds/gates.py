@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.statistics import Estimate, mean_over_scenarios
+from dond_marl.statistics import UNKNOWN, Estimate, mean_over_scenarios
 from league.settings.learners import Gate
 
 Points = NDArray[np.float64]
-NOTHING = Estimate(math.nan, 0, math.nan, math.nan)  # if no match can be judged
 
 
 class GateVerdict(NamedTuple):
@@ -96,7 +95,7 @@ def _by_wins(gate: Gate, points: Points, opponents_points: Points, groups: NDArr
     shares = [_scenario_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
     reached = [share for share in shares if not math.isnan(share.mean)]
     if not reached:
-        return GateVerdict(False, "no opponent of its gate was reached in any game", NOTHING)
+        return GateVerdict(False, "no opponent of its gate was reached in any game", UNKNOWN)
     least = min(reached, key=lambda share: share.mean)
     text = f"wins {least.mean:.0%} against the opponent that it beats least, {gate.win_rate:.0%} needed"
     return GateVerdict(least.mean >= gate.win_rate, text, least)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.statistics import scenario_groups
-from league.rounds.gates import NOTHING, GateVerdict, judge
+from dond_marl.statistics import UNKNOWN, scenario_groups
+from league.rounds.gates import GateVerdict, judge
 from league.rounds.planner import gate_pool
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
@@ -119,7 +119,7 @@ def _gate_verdict(
     if not current:
         passed = age >= learner.gate.timeout
         reason = "its gate's matches failed"
-        return GateVerdict(passed, f"time-out after {age} rounds; {reason}" if passed else reason, NOTHING)
+        return GateVerdict(passed, f"time-out after {age} rounds; {reason}" if passed else reason, UNKNOWN)
     points_of_pairs = np.stack(current)
     look = age - learner.snapshot_every + 1
     return judge(

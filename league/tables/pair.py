@@ -9,8 +9,8 @@ from dond_marl.game import SEATS
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, human_figures, mean_of_seats
 from league.evaluation.exploitability import Probe
 from league.evaluation.matches import UnreachedError
-from league.evaluation.outcomes import FIGURES, score_pairs
-from league.evaluation.outcomes import Figures as PlayedFigures
+from league.figures.measures import FIGURES, score_pairs
+from league.figures.measures import Figures as PlayedFigures
 from league.tables.blocks import Unit
 from league.tables.rows import FigureRow, Figures, bounded_row, figure_row
 from league.tasks.answers import Answers
@@ -36,10 +36,10 @@ def share_of(reference: str) -> str:
 
 
 def unit_of(figure: str) -> Unit:
-    """The unit of a figure of :data:`league.evaluation.outcomes.FIGURES`."""
+    """The unit of a figure of :data:`league.figures.measures.FIGURES`."""
     if figure == "turns":
         return "acts"
-    return "share" if FIGURES[figure].unit.startswith("share") else "points"
+    return "share" if FIGURES[figure].is_share else "points"
 
 
 def played_rows(
@@ -65,8 +65,8 @@ def pair_figures(evaluation: Evaluation, human: HumanLine) -> Figures:
         "notes": list(evaluation.notes),
         "units": {figure: described.unit for figure, described in FIGURES.items()},
         "splits": {  # own points, the partner's, games
-            seat: [[*pair, number] for pair, number in zip(*(a.tolist() for a in score_pairs(outcomes)), strict=True)]
-            for seat, outcomes in zip(SEATS, evaluation.played.seats, strict=True)
+            seat: [[*pair, number] for pair, number in zip(*(a.tolist() for a in score_pairs(points)), strict=True)]
+            for seat, points in zip(SEATS, evaluation.played.points, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
     }

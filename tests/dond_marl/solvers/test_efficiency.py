@@ -18,7 +18,7 @@ from dond_marl.solvers.efficiency import Efficiency, ImpossibleScore, efficiency
 from dond_marl.solvers.solve import Concept, solve
 from dond_marl.splits import grid
 from dond_marl.statistics import scenario_groups
-from league.evaluation.outcomes import Figures, figures, outcomes_from
+from league.figures.measures import Figures, figures, measures_of_efficiency, tally_of
 
 # 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0
@@ -33,7 +33,7 @@ def played(scenarios: list[Scenario], scores: list[tuple[int, int] | None]) -> E
 
 def means_of(games: Efficiency, confidence: float = 0.95) -> Figures:
     """Their means, own points being those of seat_0."""
-    return figures(outcomes_from(games, 0), confidence)
+    return figures(tally_of(measures_of_efficiency(games, 0), games.groups, np.ones(games.size, bool)), confidence)
 
 
 # --- Worked by hand -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.statistics import scenario_groups
 from league.bench.figures import noisy_mean
+from league.figures.tally import Tally
 
 
 @pytest.mark.slow
@@ -21,6 +22,7 @@ def test_interval_covers_with_shared_noise(replicates):
     means = 5 + 3 * rng.standard_normal(len(groups))  # fixed: the set is what it is
     for _ in range(1000):
         luck = rng.standard_normal((replicates, orbit.max() + 1))[:, orbit]
-        mean, variance, _ = noisy_mean(means + luck + rng.standard_normal((replicates, len(groups))), orbit)
+        values = means + luck + rng.standard_normal((replicates, len(groups)))
+        mean, variance, _ = noisy_mean(Tally.of(values, groups))
         hits.append(abs(mean - means.mean()) <= 1.96 * math.sqrt(variance))
     assert 0.93 <= np.mean(hits) <= 0.97

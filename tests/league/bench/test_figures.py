@@ -6,38 +6,44 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from dond_marl.scenarios.sources import PARTS, open_source
-from league.bench.figures import Figures, noisy_mean
-from league.bench.protocol import ALL, HEADLINE, lewis_field
-from league.evaluation.matches import Repeated
-
-SCORES = st.lists(st.floats(0, 10, allow_subnormal=False), min_size=1, max_size=40)
-
-
-def games_of(points: np.ndarray) -> Repeated:
-    """Games in which everything but the points is nothing, ``points[2, R, N]``."""
-    return Repeated(points, np.zeros_like(points), np.zeros_like(points), np.zeros_like(points), {})
+from dond_marl.statistics import GROUPS, scenario_groups
+from league.bench.figures import MEASURES, Figures, PartnerGames, noisy_mean
+from league.bench.protocol import ALL, HEADLINE, Field, lewis_field
+from league.evaluation.matches import MEMBER
+from league.figures.tally import Tally
+from league.tasks.answers import Answers
 
 
-def test_the_noise_of_a_mean_by_hand():
+def games_of(points: np.ndarray, field: Field) -> PartnerGames:
+    """Games with one partner of which only the points are known, ``points[2, R, N]``; ``nan``: not reached."""
+    groups = scenario_groups(field.source.table)
+    slices = np.stack(list(field.slices.values()), axis=1)[:, None, :, None]  # [2, 1, slices, 1, N]
+    values = np.zeros((2, points.shape[1], slices.shape[2], len(MEASURES), points.shape[2]))
+    values[:, :, :, 0] = points[:, :, None]
+    tally = Tally.of(values, groups, np.broadcast_to(slices, values.shape) & ~np.isnan(points)[:, :, None, None])
+    return PartnerGames(tally, {MEMBER: Answers(points.size, int(np.isnan(points).sum()))}, 0, 0)
+
+
+def noise(values: list[list[float]], groups: list[int]) -> tuple[float, float, int]:
+    return noisy_mean(Tally.of(np.array(values), np.array(groups)))
+
+
+def test_noise_of_a_mean_by_hand():
     # Two replicates of two scenarios: 4 and 6, 1 and 1. Their means, 5 and 1, are averaged without error; the mean of
     # two draws that differ by 2 has the variance 1, and it is half of the whole.
-    values = np.array([[4.0, 1.0], [6.0, 1.0]])
-    mean, variance, games = noisy_mean(values, np.array([0, 1]))
-    assert (mean, variance, games) == (3.0, pytest.approx(1 / 4), 4)
+    assert noise([[4.0, 1.0], [6.0, 1.0]], [0, 1]) == (3.0, pytest.approx(1 / 4), 4)
 
 
 def test_shared_noise_of_renamings_is_clustered():
-    values = np.array([[4.0, 4.0], [6.0, 6.0]])
-    apart, together = (noisy_mean(values, np.array(orbits))[1] for orbits in ((0, 1), (0, 0)))
+    apart, together = (noise([[4.0, 4.0], [6.0, 6.0]], groups)[1] for groups in ([0, 1], [0, 0]))
     assert (apart, together) == (pytest.approx(1 / 2), pytest.approx(1.0))
 
 
-def test_one_replicate_holds_no_noise_and_no_scenario_no_mean():
-    assert noisy_mean(np.array([[1.0, 3.0]]), np.array([0, 1])) == (2.0, 0.0, 2)
-    assert math.isnan(noisy_mean(np.zeros((3, 0)), np.zeros(0, dtype=np.int64))[0])
+def test_one_replicate_has_no_noise_and_no_scenario_no_mean():
+    assert noise([[1.0, 3.0]], [0, 1]) == (2.0, 0.0, 2)
+    assert math.isnan(noisy_mean(Tally(np.zeros((3, GROUPS)), np.zeros((3, GROUPS))))[0])
 
 
 def test_interval_has_its_nominal_coverage():
@@ -45,7 +51,7 @@ def test_interval_has_its_nominal_coverage():
     truth = rng.random((2, 1, field.source.table.size)) * 6
     for _ in range(200):
         points = truth + rng.normal(size=(2, 4, truth.shape[2]))
-        figures = Figures({"somebody": games_of(points)}, field)
+        figures = Figures({"partner": games_of(points, field)}, field)
         mean = figures.mean("points", [(0, 0), (0, 1)], ALL)
         covered += mean.low <= truth.mean() <= mean.high
     assert 0.9 <= covered / 200 <= 0.99
@@ -63,7 +69,7 @@ def test_slices_partition_the_scenarios():
 def test_a_sample_of_scenarios_has_an_interval_over_orbits_and_all_of_them_none():
     for field, doubt in ((lewis_field(300), True), (lewis_field(), False)):
         points = np.random.default_rng(1).random((2, 1, field.source.table.size))
-        mean = Figures({"somebody": games_of(points)}, field).mean("points", [(0, 0)], ALL)
+        mean = Figures({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
         assert mean.mean == pytest.approx(points[0].mean())
         assert (mean.high > mean.low) is doubt
     assert not lewis_field(300).whole
@@ -73,5 +79,5 @@ def test_invalid_games_are_left_out():
     field = lewis_field(300)
     points = np.ones((2, 1, field.source.table.size))
     points[0, 0, :100] = np.nan
-    mean = Figures({"somebody": games_of(points)}, field).mean("points", [(0, 0)], ALL)
+    mean = Figures({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
     assert (mean.mean, mean.n) == (1.0, 200)

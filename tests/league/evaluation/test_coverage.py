@@ -7,16 +7,11 @@ import pytest
 
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.statistics import GROUPS, scenario_groups
-from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import Proximity, proximity
+from league.figures.tally import Tally
 
 pytestmark = pytest.mark.slow
 SAYS, RUNS = 0.95, 300  # 95 % is then known to +-2.5 %
-
-
-def outcomes(own: np.ndarray, groups: np.ndarray) -> Outcomes:
-    fill = dict.fromkeys(Outcomes._fields, np.zeros(len(own)))
-    return Outcomes(**{**fill, "own": own, "groups": groups})
 
 
 def found(rng: np.random.Generator, shares: np.ndarray, groups: np.ndarray, seed: int) -> Proximity:
@@ -26,10 +21,12 @@ def found(rng: np.random.Generator, shares: np.ndarray, groups: np.ndarray, seed
         best = 6 + rng.standard_normal((2, GROUPS))[:, groups]
         earned = partner[:, None] * best + rng.standard_normal((2, GROUPS))[:, groups]
         earned += rng.standard_normal(earned.shape)
-        own.append(tuple(outcomes(seat, groups) for seat in earned))
-        marks.append(tuple(best))
+        own.append(earned)
+        marks.append(best)
     exact = np.arange(shares.size).reshape(shares.shape) % 3 > 0
-    return proximity(own, marks, exact, seed=seed, confidence=SAYS)
+    return proximity(
+        Tally.of(np.array(own), groups), Tally.of(np.array(marks), groups), exact, seed=seed, confidence=SAYS
+    )
 
 
 @pytest.mark.parametrize("size", [128, 1977])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import league.evaluation.outcomes
+import league.figures.measures
 from dond.plane import draw, frontier
 from dond.terminal.tables import print_sections
 from dond_marl.dialogues.human_line import stored_human_line
@@ -332,7 +332,7 @@ def test_impossible_points_are_a_bug(monkeypatch, capsys):
     def doubled(games):
         return efficiency_of(games._replace(scores=games.scores * 2))
 
-    monkeypatch.setattr(league.evaluation.outcomes, "efficiency_of", doubled)
+    monkeypatch.setattr(league.figures.measures, "efficiency_of", doubled)
     assert evaluated() == 1
     assert capsys.readouterr().err.startswith("a bug")
 

@@ -147,7 +147,7 @@ def test_stored_references_need_their_rules():
         side = reference_of(boulware if met is first else quantal).seats[seat]
         most = side.values_over(seat, (1, 2))[1]
         assert met.marks[seat].points.mean() == pytest.approx(most)
-        played = met.played.seats[seat].own.mean()
+        played = met.played.figures[f"seat_{seat}"].points.mean
         share = found.members[0].proximity.cells.value[0 if met is first else 1, seat]
         assert share == pytest.approx(played / most)
         assert met.known is None or met.known[seat].points <= most + 0.05  # chance in the games

@@ -10,30 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.statistics import GROUPS
-from league.evaluation.outcomes import Outcomes
 from league.evaluation.proximity import over_cells, proximity
+from league.figures.tally import Tally
 
 
-def games(own, deal=1.0, groups=None) -> Outcomes:
-    """Outcomes of which only own points, deals and groups are looked at."""
-    own = np.asarray(own, dtype=float)
-    fill = dict.fromkeys(Outcomes._fields, np.zeros(len(own)))
-    groups = np.arange(len(own)) % GROUPS if groups is None else np.asarray(groups)
-    return Outcomes(**{**fill, "own": own, "deal": np.full(len(own), deal), "groups": groups})
-
-
-def points(pairs):
-    """The reference's points in each game."""
-    return [tuple(np.asarray(seat, dtype=float) for seat in seats) for seats in pairs]
+def tally(cells, groups=None) -> Tally:
+    """The tally ``[W, 2, GROUPS]`` of points in games by partner and seat, each of a group of its own by default."""
+    values = np.array(cells, dtype=float)
+    return Tally.of(values, np.arange(values.shape[-1]) % GROUPS if groups is None else np.array(groups))
 
 
 EVERY = np.ones((2, 2), dtype=bool)
 
 
 def test_shares_are_of_means_uncapped_and_unknown_where_the_reference_is_or_gets_nothing():
-    own = [(games([2, 4]), games([9, 9])), (games([1, 1]), games([0, 0]))]
-    marks = points([([5, 7], [6, 6]), ([0, 0], [math.nan, math.nan])])
-    found = proximity(own, marks, np.array([[True, False], [True, False]]), seed=0, confidence=0.9)
+    own, marks = [[[2, 4], [9, 9]], [[1, 1], [0, 0]]], [[[5, 7], [6, 6]], [[0, 0], [math.nan, math.nan]]]
+    found = proximity(tally(own), tally(marks), np.array([[True, False], [True, False]]), seed=0, confidence=0.9)
     assert found.cells.value == pytest.approx(np.array([[0.5, 1.5], [math.nan, math.nan]]), nan_ok=True)
     assert float(found.mean.value) == pytest.approx(1)
     assert float(found.exact.value) == pytest.approx(0.5)
@@ -43,9 +35,14 @@ def test_shares_are_of_means_uncapped_and_unknown_where_the_reference_is_or_gets
 
 @given(st.lists(st.lists(st.floats(0.05, 1), min_size=2, max_size=2), min_size=1, max_size=35))
 def test_the_worst_tenth_is_the_mean_of_the_least_partners_a_fraction_by_its_fraction(shares):
-    own = [(games([10 * first] * 2), games([10 * second] * 2)) for first, second in shares]
-    marks = points([([10, 10], [10, 10])] * len(shares))
-    found = proximity(own, marks, np.ones((len(shares), 2), dtype=bool), seed=0, confidence=0.9)
+    own = [[[10 * share] * 2 for share in seats] for seats in shares]
+    found = proximity(
+        tally(own),
+        tally(np.full((len(shares), 2, 2), 10)),
+        np.ones((len(shares), 2), dtype=bool),
+        seed=0,
+        confidence=0.9,
+    )
     ordered = sorted((first + second) / 2 for first, second in shares)
     held = max(len(shares) / 10, 1)
     whole = int(held)
@@ -56,15 +53,13 @@ def test_the_worst_tenth_is_the_mean_of_the_least_partners_a_fraction_by_its_fra
 
 
 def test_proportional_points_have_no_interval():
-    rng = np.random.default_rng(0)
-    marks = [(rng.random(50) + 5, rng.random(50) + 5) for _ in range(8)]
+    marks = np.random.default_rng(0).random((8, 2, 50)) + 5
     every = np.ones((8, 2), dtype=bool)
-    alike = [tuple(games(0.9 * seat) for seat in seats) for seats in marks]
-    found = proximity(alike, marks, every, seed=1, confidence=0.95)
+    found = proximity(tally(0.9 * marks), tally(marks), every, seed=1, confidence=0.95)
     for rated in (found.mean, found.of_partners, found.exact, found.worst_tenth):
         assert [float(each) for each in rated] == pytest.approx([0.9] * 3)
-    unlike = [tuple(games(0.1 * (w + 1) * seat) for seat in seats) for w, seats in enumerate(marks)]
-    found = proximity(unlike, marks, every, seed=1, confidence=0.95)
+    unlike = 0.1 * np.arange(1, 9)[:, None, None] * marks
+    found = proximity(tally(unlike), tally(marks), every, seed=1, confidence=0.95)
     assert float(found.mean.value) == pytest.approx(0.45)
     assert found.mean.high - found.mean.low == pytest.approx(0, abs=1e-9)
     assert found.of_partners.low < 0.35 and found.of_partners.high > 0.55
@@ -76,21 +71,19 @@ def test_interval_covers_more_scenarios(seed):
     """One seed in a hundred may miss by chance; none may miss by far."""
     rng = np.random.default_rng(seed)
     share, size = 0.8, 300
-    theirs = [tuple(rng.normal(6, 1, size) for _ in range(2)) for _ in range(4)]
-    mine = [tuple(games(share * 6 + rng.normal(0, 1, size)) for _ in range(2)) for _ in range(4)]
-    found = proximity(mine, theirs, np.ones((4, 2), dtype=bool), seed=seed, confidence=0.9999)
+    marks, own = rng.normal(6, 1, (4, 2, size)), share * 6 + rng.normal(0, 1, (4, 2, size))
+    found = proximity(tally(own), tally(marks), np.ones((4, 2), dtype=bool), seed=seed, confidence=0.9999)
     assert found.mean.low - 0.01 <= share <= found.mean.high + 0.01
     assert 0.005 < found.mean.high - found.mean.low < 0.2
 
 
 def test_over_cells_weighs_cells_equally():
-    own = [(games([1] * 4, deal=0.5), games([1] * 4, deal=1.0))]
-    assert float(over_cells("deal", own, seed=0, confidence=0.9).value) == pytest.approx(0.75)
-    unknown = [(games([math.nan, 4]), games([2, 2]))]
-    assert float(over_cells("own", unknown, seed=0, confidence=0.9).value) == pytest.approx(3)
+    assert float(over_cells(tally([[[0.5] * 4, [1.0] * 4]]), seed=0, confidence=0.9).value) == pytest.approx(0.75)
+    unknown = tally([[[math.nan, 4], [2, 2]]])
+    assert float(over_cells(unknown, seed=0, confidence=0.9).value) == pytest.approx(3)
 
 
 def test_one_scenario_has_no_interval():
-    own = [(games([4, 4], groups=[3, 3]), games([4, 4], groups=[3, 3]))]
-    found = proximity(own, points([([4, 4], [4, 4])]), EVERY[:1], seed=0, confidence=0.9)
+    same = tally([[[4, 4], [4, 4]]], groups=[3, 3])
+    found = proximity(same, same, EVERY[:1], seed=0, confidence=0.9)
     assert float(found.mean.value) == 1 and math.isnan(found.mean.low)

@@ -17,7 +17,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import UNREACHED, Cause
 from league.evaluation.evaluate import evaluate
-from league.evaluation.matches import PlayError, Terms, UnreachedError, play_seats, score
+from league.evaluation.matches import PlayError, Terms, UnreachedError, play, score
 from league.ledger.ledger import Ledger
 from league.rounds.gates import judge
 from league.rounds.planner import first_states, members_of, plan_round
@@ -234,7 +234,7 @@ def test_games_out_of_reach_enter_no_figure_of_an_evaluation(absent):
 def test_the_final_evaluation_leaves_out_whoever_is_not_always_reached(absent):
     far = seat_occupant(FEW)
     with pytest.raises(PlayError, match=r"absent.* failed as seat_0: UnreachedError"):
-        play_seats(few_terms(), "main", (Heuristic(), Heuristic()), FEW, far)
+        play(few_terms(), "main", (Heuristic(), Heuristic()), FEW, far, complete=True)
 
 
 # -- a league --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,222 @@
+"""Measures of games and of the solutions of bargaining theory, and the figures that are means of them.
+
+:data:`FIGURES` describes every figure once: its name, measure, unit, heading and meaning. A *measure* is a number for
+each game of one player in one seat. In a figure per deal only games with a deal count. The figures of both seats pool
+the games: a share of deals is a share of all deals of both seats, not the mean of the seats' shares, so that points per
+game are always the share of deals times the points per deal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dond_marl.batch import Games
+from dond_marl.seats import Bools, Doubles, Rows
+from dond_marl.solvers.efficiency import Efficiency, efficiency_of
+from dond_marl.solvers.solve import Concept, Solutions, measures, split_scores
+from dond_marl.statistics import TEN, Estimate
+from league.figures.tally import Tally
+
+Measures = Mapping[str, Doubles]  # by name, [N]; nan where a game says nothing, as a ratio to an optimum of 0
+
+
+class Figures(NamedTuple):
+    """The figures of one player in one view, by their names in :data:`FIGURES`, with intervals over scenarios.
+
+    ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
+    scenarios, and their intervals account for it (:func:`dond_marl.statistics.mean_of_cells`).
+    """
+
+    points: Estimate
+    points_agreed: Estimate
+    left: Estimate
+    left_agreed: Estimate
+    joint: Estimate
+    joint_agreed: Estimate
+    deals: Estimate
+    pareto: Estimate
+    welfare: Estimate
+    nash: Estimate
+    egalitarian: Estimate
+    smaller: Estimate
+    product: Estimate
+    gap: Estimate
+    envy_free: Estimate
+    hits_nash: Estimate
+    hits_max_min: Estimate
+    hits_utilitarian: Estimate
+    turns: Estimate
+
+
+class FigureTerms(NamedTuple):
+    """The meaning of a figure, and its row in a table of all of them."""
+
+    measure: str  # of each game, averaged
+    unit: str
+    label: str  # in a table of all figures
+    note: str
+    human: str | None = None  # its name in the human line; None: it is not known of people
+    in_seats: bool = True  # whether it differs between the seats
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share, 0..1, and not a number of points or acts."""
+        return self.unit.startswith("share")
+
+    @property
+    def per_deal(self) -> bool:
+        """Whether only games with a deal count."""
+        return self.unit.endswith(("deal", "deals"))
+
+
+GAME, DEAL, DEALS = "points of ten per game", "points of ten per deal", "share of deals"
+FIGURES = {
+    "points": FigureTerms("own", GAME, "own points", "no deal is 0", "score"),
+    "points_agreed": FigureTerms("own", DEAL, "  of deals", "own points", "score_of_deals"),
+    "left": FigureTerms("left", GAME, "partner's points", "no deal is 0", "score"),
+    "left_agreed": FigureTerms("left", DEAL, "  of deals", "the partner's points", "score_of_deals"),
+    "joint": FigureTerms("joint", GAME, "joint points", "of both seats", None, False),
+    "joint_agreed": FigureTerms("joint", DEAL, "  of deals", "of both seats", "joint_of_deals", False),
+    "deals": FigureTerms("deal", "share of games", "agreement", "games that end with a deal", "deals"),
+    "pareto": FigureTerms(
+        "pareto", DEALS, "Pareto-optimal", "no split is better for one, worse for none", "pareto_of_deals"
+    ),
+    "welfare": FigureTerms(
+        "welfare", "share of the largest joint points, no deal 0", "welfare efficiency", "over what any split pays"
+    ),
+    "nash": FigureTerms(
+        "nash", "share of the largest product of points, no deal 0", "Nash efficiency", "over what any split pays"
+    ),
+    "product": FigureTerms(
+        "product",
+        "square points of ten per game",
+        "  product of points",
+        "0..100",
+        "nash_product_mean_of_products",
+        False,
+    ),
+    "egalitarian": FigureTerms(
+        "egalitarian", "share of the largest smaller share, no deal 0", "fairness", "the smaller of both seats' points"
+    ),
+    "smaller": FigureTerms("smaller", GAME, "  smaller share", "the smaller of both seats' points", None, False),
+    "gap": FigureTerms("gap", DEAL, "  gap in deals", "between both seats' points", None, False),
+    "envy_free": FigureTerms(
+        "envy_free", DEALS, "  both get half", "of what the pool is worth", "fair_of_deals", False
+    ),
+    "hits_nash": FigureTerms("hits_nash", DEALS, "deals at Nash", "the largest product", "nash_point_of_deals", False),
+    "hits_max_min": FigureTerms(
+        "hits_max_min", DEALS, "deals at max-min", "the largest smaller share", "max_min_of_deals", False
+    ),
+    "hits_utilitarian": FigureTerms(
+        "hits_utilitarian", DEALS, "deals at largest sum", "the largest joint points", "most_points_of_deals", False
+    ),
+    "turns": FigureTerms("turns", "acts of both seats per game", "acts", "not known of splits", "turns"),
+}
+NUMBER = {name: i for i, name in enumerate(FIGURES)}  # of a figure in the last axis but one of a tally
+
+
+def measures_of_games(games: Games, seat: int) -> Measures:
+    """The measures of N games of the player in ``seat``.
+
+    Raises :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
+    """
+    return {**measures_of_efficiency(efficiency_of(games), seat), "turns": games.turns.astype(np.float64)}
+
+
+def measures_of_efficiency(reached: Efficiency, seat: int) -> Measures:
+    """The same from the efficiency of games, without their turns."""
+    own, left = reached.points[:, seat], reached.points[:, 1 - seat]
+    return {
+        **_points(own, left),
+        "smaller": np.minimum(own, left),
+        "product": own * left,
+        "gap": np.abs(own - left),
+        "turns": np.full(reached.size, np.nan),
+        "hits_max_min": (reached.egalitarian == 1).astype(np.float64),  # a ratio of equal whole numbers is exactly 1
+        **{
+            name: getattr(reached, name).astype(np.float64)
+            for name in (
+                "deal",
+                "welfare",
+                "nash",
+                "egalitarian",
+                "pareto",
+                "envy_free",
+                "hits_nash",
+                "hits_utilitarian",
+            )
+        },
+    }
+
+
+def measures_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) -> dict[str, tuple[Measures, Measures]]:
+    """By name the measures in both seats if every game ended at a split of the concept, all of them equally often."""
+    scenarios = solutions.scenarios
+    scores, splits = split_scores(scenarios, solutions.max_count)
+    wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
+    first, second = scores * (TEN / np.maximum(wholes, 1))
+    by_split = {  # [N, K]: a property of each split, a row of the grid of dond_marl.solvers.solve
+        "gap": np.abs(first - second),
+        "pareto": solutions.pareto.splits,
+        "envy_free": splits & (2 * scores >= wholes).all(axis=0),
+        "hits_nash": solutions.nash.splits,
+        "hits_max_min": splits & (measures(scores, wholes).smaller == solutions.best.smaller[:, None]),
+        "hits_utilitarian": solutions.utilitarian.splits,
+    }
+    outcomes: dict[str, tuple[Measures, Measures]] = {}
+    for concept, at in concepts.items():
+        number = at.splits.sum(axis=1)
+        shared = {
+            "deal": (number > 0).astype(np.float64),
+            "smaller": at.smaller,
+            "product": at.product,
+            "welfare": _ratio(at.point.sum(axis=1), solutions.joint),
+            "nash": _ratio(at.product, solutions.product),
+            "egalitarian": _ratio(at.smaller, solutions.smaller),
+            "turns": np.full(solutions.size, np.nan),
+        }
+        for name, values in by_split.items():
+            shared[name] = np.einsum("nk,nk->n", values.astype(np.float64), at.splits) / np.maximum(number, 1)
+        own, left = at.point.T
+        outcomes[concept] = {**shared, **_points(own, left)}, {**shared, **_points(left, own)}
+    return outcomes
+
+
+def tally_of(measured: Measures, groups: Rows, counted: Bools) -> Tally:
+    """The tally ``[figures, GROUPS]`` of one player's games in one seat, in the order of :data:`FIGURES`.
+
+    ``groups[N]``: the groups of the games' scenarios; ``counted[N]``: mask of the games that count.
+    """
+    rows = np.stack([measured[terms.measure] for terms in FIGURES.values()])
+    with_deal = measured["deal"] > 0
+    among = np.stack([counted & with_deal if terms.per_deal else counted for terms in FIGURES.values()])
+    return Tally.of(rows, groups, among & ~np.isnan(rows))
+
+
+def figures(tally: Tally, confidence: float) -> Figures:
+    """The figures of a tally ``[figures, GROUPS]``, of one seat or pooled over several."""
+    return Figures(
+        **{
+            name: tally[i].share(confidence) if terms.is_share else tally[i].mean(confidence)
+            for i, (name, terms) in enumerate(FIGURES.items())
+        }
+    )
+
+
+def score_pairs(points: Doubles) -> tuple[Doubles, Rows]:
+    """The different pairs of own and partner's ``points[N, 2]``, ``[M, 2]``, and the number of games that end there."""
+    pairs, number = np.unique(points, axis=0, return_counts=True)
+    return pairs, number
+
+
+def _points(own: Doubles, left: Doubles) -> dict[str, Doubles]:
+    return {"own": own, "left": left, "joint": own + left}
+
+
+def _ratio(got: Doubles, best: Doubles) -> Doubles:
+    """``got / best``, nan where the best is nothing."""
+    ratio: Doubles = np.divide(got, best, out=np.full(len(got), np.nan), where=best > 0)
+    return ratio
