@@ -13,13 +13,13 @@ tests add up to at most the total. Tests share no data: the learner changes in b
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.statistics import UNKNOWN, Estimate, mean_over_scenarios
+from dond_marl.statistics import UNKNOWN, Estimate
+from league.figures.tally import Tally
 from league.settings.learners import Gate
 
 Points = NDArray[np.float64]
@@ -69,13 +69,11 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     """The test by points; ``more[J, 2, K]``: the learner's points minus its snapshot's, scenario by scenario."""
     risk = level_of_test(gate.confidence, look)
     even = np.full(len(more), 1 / len(more))  # equal weights
-    gain = _scenario_mean(np.einsum("j,jsk->k", even, more) / 2, groups, 1 - 2 * risk)
+    gain = Tally.of(np.einsum("j,jsk->k", even, more) / 2, groups).mean(1 - 2 * risk)
     # Bonferroni: with many opponents a loss to one of them by chance is likely.
-    opponent_confidence = 1 - 2 * (1 - gate.confidence) / len(more)
-    against = [_scenario_mean(cells.mean(axis=0), groups, opponent_confidence) for cells in more]
-    regressed = [
-        change.mean for change in against if change.high < -gate.forgetting
-    ]  # opponents against which it lost too much
+    confidence = 1 - 2 * (1 - gate.confidence) / len(more)
+    changes = [opponent.mean(confidence) for opponent in _by_opponent(more, groups)]
+    regressed = [change.mean for change in changes if change.high < -gate.forgetting]
     text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {1 - risk:.1%}, look {look}"
     if not gain.low > 0:  # also with too few scenarios for an interval
         return GateVerdict(False, f"not surely better: {text}", gain)
@@ -92,8 +90,8 @@ def _by_wins(gate: Gate, points: Points, opponents_points: Points, groups: NDArr
     An opponent that was not reached in any game of a seat is left out.
     """
     won = (np.sign(points - opponents_points) + 1) / 2
-    shares = [_scenario_mean(cells.mean(axis=0), groups, 2 * gate.confidence - 1) for cells in won]
-    reached = [share for share in shares if not math.isnan(share.mean)]
+    shares = [opponent.mean(2 * gate.confidence - 1) for opponent in _by_opponent(won, groups)]
+    reached = [share for share in shares if share.n]
     if not reached:
         return GateVerdict(False, "no opponent of its gate was reached in any game", UNKNOWN)
     least = min(reached, key=lambda share: share.mean)
@@ -101,5 +99,7 @@ def _by_wins(gate: Gate, points: Points, opponents_points: Points, groups: NDArr
     return GateVerdict(least.mean >= gate.win_rate, text, least)
 
 
-def _scenario_mean(values: Points, groups: NDArray[np.int64], confidence: float) -> Estimate:
-    return mean_over_scenarios(values, groups, confidence, ~np.isnan(values))
+def _by_opponent(values: Points, groups: NDArray[np.int64]) -> list[Tally]:
+    """The mean of both seats of ``values[J, 2, K]`` in each game, tallied by opponent; a ``nan`` leaves it out."""
+    tally = Tally.of(values.mean(axis=1), groups)
+    return [tally[j] for j in range(len(values))]

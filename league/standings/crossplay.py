@@ -1,45 +1,47 @@
-"""Cross-play table: running sums of the points of each member against each other, for the pairs that have played.
+"""Cross-play table: the tally of a league, of each member's points against each other, for the pairs that have played.
 
-Points are points of ten: a score as tenths of what the whole pool is worth to the seat. L = legs stored, N = members,
+Points are points of ten: a score as tenths of what the whole pool is worth to the seat. L = pairs stored, N = members,
 K = scenarios of a block.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios, swapped_in_orbit
 from dond_marl.solvers.solve import solve
-from dond_marl.statistics import GROUPS, TEN, Estimate, mean_of_cells, rate, scenario_groups
+from dond_marl.statistics import GROUPS, TEN, Estimate, scenario_groups
+from league.figures.tally import Tally
 from league.standings.ratings import Payoffs, Shrunk, shrink
 from league.tasks.answers import Answers
 from league.tasks.values import SeatOrderResult
 
-# How the sums are stored. The unit is the *leg*: member a in seat_0 against member b in seat_1. A leg holds two cells
-# of the payoff table, a's as seat_0 against b and b's as seat_1 against a, which share their games and scenarios.
+# How the sums are stored. The unit is the ordered *pair*: member a in seat_0 against member b in seat_1. It holds two
+# cells of the payoff table, a's as seat_0 against b and b's as seat_1 against a, which share games and scenarios.
 #
-#   _row[N, N]                      rows, one per leg that was played, in the order of their first game
+#   _row[N, N]                      rows, one per pair that was played, in the order of their first game
 #
-#          b: 0   1   2                   totals[L]   _sums[L, 2, GROUPS]     _games[L, GROUPS]
+#          b: 0   1   2                   totals[L]   _points[L, 2, GROUPS]   _games[L, GROUPS]
 #   a: 0   [  -1   0   2 ]          0  |  0 vs 1   |  points of 0 | of 1   |  games by group
 #      1   [   1  -1  -1 ]   --->   1  |  1 vs 0   |  points of 1 | of 0   |
 #      2   [  -1  -1  -1 ]          2  |  0 vs 2   |  points of 0 | of 2   |
 #                 (-1: never played)
 #
-# The legs of member 0 are the rows in its line of _row (it is seat_0: rows 0, 2) and in its column (seat_1: row 1).
-# A *group* is a class of scenarios that are renamings or swaps of each other (dond_marl.statistics.scenario_groups);
-# sums by group give intervals over scenarios. They are single precision, 10 KiB a leg; `totals` are double.
+# The pairs of member 0 are the rows in its line of _row (it is seat_0: rows 0, 2) and in its column (seat_1: row 1).
+# A *group* is a class of scenarios that are renamings or swaps of each other (dond_marl.statistics.scenario_groups).
+# Sums by group are single precision, 10 KiB a pair; `totals` are double.
 # _most[L, 2, 2 * GROUPS] holds the largest points of each seat on each side of a group (a scenario and the same with
 # the seats' values exchanged are two sides), in steps of 1 / STEPS points plus one, so that 0 means "never played".
 GAMES_AT_ONCE = 2**18  # games added in one sweep; bounds the memory for the points of a round
 STEPS = 25  # steps per point in which the largest points are stored, rounded down
 ROUNDING = 1e-6  # of a step
-LEGS_AT_ONCE = 256  # legs per sweep over their groups
+PAIRS_AT_ONCE = 256  # pairs per sweep over their groups
 REPLICATES_AT_ONCE = 32  # resampled tables per matrix product
 TOTALS = np.dtype(
     [
@@ -56,96 +58,153 @@ TOTALS = np.dtype(
     ]
 )
 SUMS = tuple(name for name in TOTALS.names or () if name != "error")
+Pair = tuple[int, int]  # members in seat_0 and seat_1
+Metric = Literal["points", "deals"]
+Value = TypeVar("Value")
 
 
-class Cells:
-    """Running sums of every leg that was played, by the numbers of the members."""
+def _cached(method: Callable[[CrossPlay], Value]) -> Callable[[CrossPlay], Value]:
+    """Cache the value of a method of :class:`CrossPlay` until the table changes."""
 
-    def __init__(self, members: int) -> None:
+    @wraps(method)
+    def cached(self: CrossPlay) -> Value:
+        if method.__name__ not in self._cache:
+            self._cache[method.__name__] = method(self)
+        value: Value = self._cache[method.__name__]
+        return value
+
+    return cached
+
+
+class CrossPlay:
+    """The tally of all pairs that were played, with counts of the members' answers and failed matches."""
+
+    def __init__(self, members: Iterable[str]) -> None:
+        self.members: tuple[str, ...] = ()
+        self.place: dict[str, int] = {}
+        self.answers: dict[str, Answers] = {}  # own decisions and fallbacks of each member, failed matches included
+        self.failed = Counter[str]()  # failed matches by the member at fault
+        self.total_games = 0
         self.totals = np.zeros(0, dtype=TOTALS)  # [L]
-        self._row = np.full((members, members), -1, dtype=np.int32)  # [seat_0, seat_1] -> 0..L - 1, -1: never played
-        self._sums = np.zeros((0, 2, GROUPS), dtype=np.float32)  # points; may be longer than L
+        self._row = np.zeros((0, 0), dtype=np.int32)  # [seat_0, seat_1] -> 0..L - 1, -1: never played
+        self._points = np.zeros((0, 2, GROUPS), dtype=np.float32)  # may be longer than L, as the next three
         self._games = np.zeros((0, GROUPS), dtype=np.float32)
         self._deals = np.zeros((0, GROUPS), dtype=np.float32)
         self._most = np.zeros((0, 2, 2 * GROUPS), dtype=np.uint8)  # by side of a group; 0: never played, see STEPS
-        self._payoffs: Payoffs | None = None  # cached until the next change
-        self._best_reached: NDArray[np.float64] | None = None  # cached until the next change
-        self._shrunk: Shrunk | None = None  # cached until the next change
+        self._cache: dict[str, Any] = {}  # until the next change
+        self.add_members(members)
 
-    def _clear_caches(self) -> None:
-        self._payoffs = self._best_reached = self._shrunk = None
+    def add_members(self, members: Iterable[str]) -> None:
+        """Make room for members that join later."""
+        self._cache.clear()
+        self.members += tuple(members)
+        self.place = {name: i for i, name in enumerate(self.members)}
+        self._row = np.pad(self._row, (0, len(self.members) - len(self._row)), constant_values=-1)
 
-    def resize(self, members: int) -> None:
-        """Make room for ``members`` members in total."""
-        self._clear_caches()
-        self._row = np.pad(self._row, (0, members - len(self._row)), constant_values=-1)
+    def add_round(
+        self,
+        scenarios: Scenarios,
+        legs: Sequence[SeatOrderResult],
+        at_fault: Iterable[str],
+        lost: Iterable[SeatOrderResult] = (),
+    ) -> None:
+        """Add the games of one round, all played on ``scenarios``, but those in which a seat was not reached.
+
+        ``at_fault`` names a member for each failed match; such a match enters no points. Of its seat orders, the
+        ``lost`` ones, only the counts of answers are added.
+        """
+        complete = [leg for leg in legs if leg.valid_games is None]
+        self.add(scenarios, [self._pair(leg) for leg in complete], [leg.facts for leg in complete])
+        for leg in legs:
+            if (counted := leg.valid_games) is not None and counted.any():
+                rows = np.flatnonzero(counted)
+                self.add(scenarios.rows(rows), [self._pair(leg)], [leg.facts[rows]])
+        for leg in (*legs, *lost):
+            for member, answers in zip(leg.seats, leg.answers, strict=True):
+                self.answers[member] = self.answers.get(member, Answers()) + answers
+        self.total_games += len(legs) * scenarios.size
+        self.failed.update(at_fault)
+
+    def _pair(self, leg: SeatOrderResult) -> Pair:
+        return self.place[leg.seats[0]], self.place[leg.seats[1]]
 
     @property
     def occupied_groups(self) -> int:
         """Number of groups of scenarios with games."""
         return int(np.count_nonzero(self._games[: len(self.totals)].any(axis=0)))
 
-    def legs_of(self, member: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows of the legs of ``member`` against ``others`` with games, and its seat in each; legs as seat_0 first."""
-        rows = np.concatenate([self._row[member, others], self._row[others, member]]).astype(np.int64)
+    def cells_of(
+        self, member: str, opponents: Iterable[str] | None = None, seat: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The cells of ``member`` with games: rows of its pairs and its seat in each, those as seat_0 first.
+
+        Against ``opponents``, by default all others; in both seats, or in ``seat``.
+        """
+        i = self.place[member]
+        others = [j for j in range(len(self.members)) if j != i]
+        if opponents is not None:
+            others = [self.place[name] for name in opponents]
+        rows = np.concatenate([self._row[i, others], self._row[others, i]]).astype(np.int64)
         seats = np.repeat((0, 1), len(others))
-        rows, seats = rows[rows >= 0], seats[rows >= 0]
+        kept = (rows >= 0) & (seats == (seats if seat is None else seat))
+        rows, seats = rows[kept], seats[kept]
         played = self.totals["games"][rows] > 0
         return rows[played], seats[played]
 
-    def sums_by_group(
-        self, rows: NDArray[np.int64], seats: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Points of each leg's seat, and games, by group of scenarios: two ``[rows, GROUPS]``."""
-        return self._sums[rows, seats].astype(np.float64), self._games[rows].astype(np.float64)
+    def tally(
+        self, metric: Metric, member: str, opponents: Iterable[str] | None = None, seat: int | None = None
+    ) -> Tally:
+        """Points or deals of a member's cells, ``[cells, GROUPS]``; see :meth:`cells_of`."""
+        rows, seats = self.cells_of(member, opponents, seat)
+        return Tally(self._points[rows, seats] if metric == "points" else self._deals[rows], self._games[rows])
 
-    def mean_points(self, rows: NDArray[np.int64], seats: NDArray[np.int64], confidence: float) -> Estimate:
-        """The mean of one member's cells with equal weights: its points in ``seats`` of the legs in ``rows``."""
-        return mean_of_cells(*self.sums_by_group(rows, seats), confidence)
+    def cell(self, row: str, column: str, confidence: float) -> Estimate:
+        """Mean points of ``row`` against ``column`` over both seats."""
+        return self.tally("points", row, [column]).mean(confidence)
 
-    def deal_rate(self, rows: NDArray[np.int64], confidence: float) -> Estimate:
-        """The share of games with a deal, the mean of the legs in ``rows`` with equal weights."""
-        return rate(self._deals[rows].astype(np.float64), self._games[rows].astype(np.float64), confidence)
+    def figure(
+        self, metric: Literal["points", "deals", "of_nash"], member: str, against: str | None, confidence: float
+    ) -> Estimate:
+        """One figure of a member against another or, ``None``, against all others, mean of both seats."""
+        opponents = None if against is None else [against]
+        if metric == "deals":
+            return self.tally(metric, member, opponents).share(confidence)
+        points = self.tally("points", member, opponents).mean(confidence)
+        rows, seats = self.cells_of(member, opponents)
+        if metric == "points" or not len(rows):
+            return points
+        totals = self.totals[rows]
+        return share(points, float((totals["nash"][np.arange(len(rows)), seats] / totals["games"]).mean()))
 
-    def decay(self, members: Sequence[int], factor: float) -> None:
+    def decay(self, members: Iterable[str], factor: float) -> None:
         """Multiply the weight of all games so far of ``members`` by ``factor``, 0..1; once for games between two.
 
         For members that have changed since: the points of a live learner are out of date. Games between members that do
         not change are never reweighted.
         """
-        self._clear_caches()
-        touched = np.concatenate([self._row[members].ravel(), self._row[:, members].ravel(), np.zeros(0, np.int32)])
+        self._cache.clear()
+        changed = [self.place[name] for name in members]
+        touched = np.concatenate([self._row[changed].ravel(), self._row[:, changed].ravel()])
         rows = np.unique(touched[touched >= 0])
         for name in SUMS:
             self.totals[name][rows] *= factor**2 if name == "squared_weights" else factor
-        self._sums[rows] *= np.float32(factor)
-        self._games[rows] *= np.float32(factor)
-        self._deals[rows] *= np.float32(factor)
-        for seat, legs in enumerate((self._row[:, members], self._row[members])):  # reached against a changed member
-            self._most[legs[legs >= 0], seat] = 0
+        for sums in (self._points, self._games, self._deals):
+            sums[rows] *= np.float32(factor)
+        for seat, pairs in enumerate((self._row[:, changed], self._row[changed])):  # reached against a changed member
+            self._most[pairs[pairs >= 0], seat] = 0
 
-    def add(self, scenarios: Scenarios, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
-        """Add the games of ``legs``, members in seat_0 and seat_1; ``facts[leg][K]`` are those of all ``scenarios``."""
-        if not legs:
+    def add(self, scenarios: Scenarios, pairs: Sequence[Pair], facts: Sequence[NDArray[np.void]]) -> None:
+        """Add the games of ``pairs``; ``facts[pair][K]`` are those of all ``scenarios``."""
+        if not pairs:
             return
-        self._clear_caches()
+        self._cache.clear()
         block = _sorted_block(scenarios)
-        for sweep in _sweeps(legs, scenarios.size):
-            self._add(block, legs[sweep], facts[sweep])
+        for sweep in _sweeps(pairs, scenarios.size):
+            self._add(block, pairs[sweep], facts[sweep])
 
+    @_cached
     def payoffs(self) -> Payoffs:
-        """The figures of every cell, ``nan`` where nothing was played; cached and read-only."""
-        if self._payoffs is None:
-            self._payoffs = Payoffs(*map(_read_only, self._payoff_tables()))
-        return self._payoffs
-
-    def shrunk(self) -> Shrunk:
-        """The expected points of every cell (:func:`league.standings.ratings.shrink`); cached."""
-        if self._shrunk is None:
-            self._shrunk = shrink(self.payoffs())
-        return self._shrunk
-
-    def _payoff_tables(self) -> Payoffs:
+        """The figures of every cell, ``nan`` where nothing was played; read-only."""
         first, second = np.nonzero(self._row >= 0)
         rows = self._row[first, second]
         played = self.totals["games"][rows] > 0
@@ -160,29 +219,30 @@ class Cells:
             payoffs.variance[places] = variance[:, seat]
             payoffs.error[places] = totals["error"][:, seat]
             payoffs.won[places] = totals["wins"][:, seat] / totals["games"]
-        return payoffs
+        return Payoffs(*map(_read_only, payoffs))
 
+    @_cached
+    def shrunk(self) -> Shrunk:
+        """The expected points of every cell (:func:`league.standings.ratings.shrink`)."""
+        return shrink(self.payoffs())
+
+    @_cached
     def best_reached(self) -> NDArray[np.float64]:
         """The largest points reached by any member against each member, ``[2, N]`` by the seat of the one that reached.
 
         The best game on each scenario, up to renaming of items, averaged over scenarios; ``nan`` if no game was played
         against the member as it is now. A lower bound of the points of a best response with perfect information.
-        Cached and read-only.
+        Read-only.
         """
-        if self._best_reached is None:
-            self._best_reached = _read_only(self._best_reached_table())
-        return self._best_reached
-
-    def _best_reached_table(self) -> NDArray[np.float64]:
         most = np.full((2, len(self._row)), np.nan)
         for member in range(len(self._row)):
-            for seat, legs in enumerate((self._row[:, member], self._row[member])):
-                legs = legs[legs >= 0]
-                best = self._most[legs, seat].max(axis=0, initial=0)
-                often = np.repeat(self._games[legs].sum(axis=0, dtype=np.float64), 2) * (best > 0)
+            for seat, pairs in enumerate((self._row[:, member], self._row[member])):
+                pairs = pairs[pairs >= 0]
+                best = self._most[pairs, seat].max(axis=0, initial=0)
+                often = np.repeat(self._games[pairs].sum(axis=0, dtype=np.float64), 2) * (best > 0)
                 if often.any():
                     most[seat, member] = (best - 1.0) @ often / often.sum() / STEPS
-        return most
+        return _read_only(most)
 
     def resampled_means(self, weights: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
         """The table of means ``[N, 2, N]`` for each row of ``weights[., GROUPS]``, weights of groups of scenarios."""
@@ -191,24 +251,24 @@ class Cells:
         for start in range(0, len(weights), REPLICATES_AT_ONCE):
             some = weights[start : start + REPLICATES_AT_ONCE].T.astype(np.float32)
             games = self._games[: len(self.totals)] @ some
-            points = self._sums[: len(self.totals)] @ some  # [L, 2, some]
+            points = self._points[: len(self.totals)] @ some  # [L, 2, some]
             with np.errstate(invalid="ignore"):
                 means = (points / games[:, None])[rows].astype(np.float64)
-            for number in range(some.shape[1]):
+            for replicate in range(some.shape[1]):
                 table = np.full((size, 2, size), np.nan)
-                table[first, 0, second], table[second, 1, first] = means[:, 0, number], means[:, 1, number]
+                table[first, 0, second], table[second, 1, first] = means[:, 0, replicate], means[:, 1, replicate]
                 yield table
 
-    def _rows_for(self, legs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-        """The rows of ``legs``; new legs get new rows at the end."""
-        first, second = np.array(legs, dtype=np.int64).T
+    def _rows_for(self, pairs: Sequence[Pair]) -> NDArray[np.int64]:
+        """The rows of ``pairs``; new pairs get new rows at the end."""
+        first, second = np.array(pairs, dtype=np.int64).T
         new = self._row[first, second] < 0
         before, after = len(self.totals), len(self.totals) + int(new.sum())
         self._row[first[new], second[new]] = np.arange(before, after)
         self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
         if after > len(self._games):
             room = max(after, len(self._games) * 3 // 2)
-            for name in ("_sums", "_games", "_deals", "_most"):
+            for name in ("_points", "_games", "_deals", "_most"):
                 old = getattr(self, name)
                 grown = np.zeros((room, *old.shape[1:]), dtype=old.dtype)  # pages that stay zero take no memory
                 grown[:before] = old[:before]
@@ -216,18 +276,18 @@ class Cells:
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
 
-    def _add(self, block: _SortedBlock, legs: Sequence[tuple[int, int]], facts: Sequence[NDArray[np.void]]) -> None:
+    def _add(self, block: _SortedBlock, pairs: Sequence[Pair], facts: Sequence[NDArray[np.void]]) -> None:
         # `block.order` sorts the scenarios by group, so that each group is one slice and `reduceat` sums slices:
         #
-        #   scenario (sorted)   7   2   9 | 4 | 1   5     points[leg, seat, K] in this order
+        #   scenario (sorted)   7   2   9 | 4 | 1   5     points[pair, seat, K] in this order
         #   group               3   3   3 | 8 | 11  11    groups = [3, 8, 11], groups_start = [0, 3, 4]
         #
-        # np.add.reduceat(points, groups_start) gives one sum per group, added to the columns `groups` of the leg's row.
+        # np.add.reduceat(points, groups_start) gives one sum per group, added to the columns `groups` of the row.
         # The largest points go by side of a group in the same way, after one more sort (`by_side`).
-        rows, scores = self._rows_for(legs), np.stack([games["scores"] for games in facts]).transpose(0, 2, 1)
-        points = scores[:, :, block.order] * block.tenths.T  # [legs, 2, K]
+        rows, scores = self._rows_for(pairs), np.stack([games["scores"] for games in facts]).transpose(0, 2, 1)
+        points = scores[:, :, block.order] * block.tenths.T  # [pairs, 2, K]
         by_group = np.add.reduceat(points, block.groups_start, axis=2)
-        self._sums[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
+        self._points[rows[:, None, None], np.arange(2)[:, None], block.groups] += by_group.astype(np.float32)
         self._games[rows[:, None], block.groups] += block.games_in_group.astype(np.float32)
         by_side = np.maximum.reduceat(points[:, :, block.by_side], block.sides_start, axis=2)
         places = rows[:, None, None], np.arange(2)[:, None], block.sides
@@ -243,73 +303,9 @@ class Cells:
         new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
         for name in SUMS:
             self.totals[name][rows] += new[name]
-        for start in range(0, len(rows), LEGS_AT_ONCE):
-            some = rows[start : start + LEGS_AT_ONCE]
-            self.totals["error"][some] = _squared_errors(self._sums[some], self._games[some])
-
-
-class CrossPlay(Cells):
-    """The cross-play table by the names of the members, with counts of their answers and failed matches."""
-
-    def __init__(self, members: Sequence[str]) -> None:
-        super().__init__(len(members))
-        self.members = tuple(members)
-        self.place = {name: place for place, name in enumerate(members)}
-        self.answers: dict[str, Answers] = {}  # own decisions and fallbacks of each member, failed matches included
-        self.failed = Counter[str]()  # failed matches by the member at fault
-        self.total_games = 0
-
-    def add_members(self, members: Iterable[str]) -> None:
-        """Make room for members that join later."""
-        self.members += tuple(members)
-        self.place = {name: place for place, name in enumerate(self.members)}
-        self.resize(len(self.members))
-
-    def add_round(
-        self,
-        scenarios: Scenarios,
-        legs: Sequence[SeatOrderResult],
-        at_fault: Iterable[str],
-        lost: Iterable[SeatOrderResult] = (),
-    ) -> None:
-        """Add every leg of one round, all played on ``scenarios``.
-
-        ``at_fault`` names a member for each failed match; such a match enters no points. Of its legs, the ``lost``
-        ones, only the counts of answers are added, as of games in which a member could not be reached.
-        """
-        complete = [leg for leg in legs if leg.valid_games is None]
-        self.add(scenarios, [self._seats(leg) for leg in complete], [leg.facts for leg in complete])
-        for leg in legs:
-            if (counted := leg.valid_games) is not None and counted.any():
-                rows = np.flatnonzero(counted)
-                self.add(scenarios.rows(rows), [self._seats(leg)], [leg.facts[rows]])
-        for leg in (*legs, *lost):
-            for member, answers in zip(leg.seats, leg.answers, strict=True):
-                self.answers[member] = self.answers.get(member, Answers()) + answers
-        self.total_games += len(legs) * scenarios.size
-        self.failed.update(at_fault)
-
-    def _seats(self, leg: SeatOrderResult) -> tuple[int, int]:
-        return self.place[leg.seats[0]], self.place[leg.seats[1]]
-
-    def cell(self, row: str, column: str, confidence: float) -> Estimate:
-        """Mean points of ``row`` against ``column`` over both seats."""
-        return self.mean_points(*self.legs_of(self.place[row], [self.place[column]]), confidence)
-
-    def figure(
-        self, metric: Literal["points", "deals", "of_nash"], member: str, against: str | None, confidence: float
-    ) -> Estimate:
-        """One figure of a member against another or, ``None``, against all others, mean of both seats."""
-        i = self.place[member]
-        others = [self.place[against]] if against is not None else [j for j in range(len(self.members)) if j != i]
-        rows, seats = self.legs_of(i, others)
-        legs = self.totals[rows]
-        if metric == "deals":
-            return self.deal_rate(rows, confidence)
-        points = self.mean_points(rows, seats, confidence)
-        if metric == "points" or not len(legs):
-            return points
-        return share(points, float((legs["nash"][np.arange(len(legs)), seats] / legs["games"]).mean()))
+        for start in range(0, len(rows), PAIRS_AT_ONCE):
+            some = rows[start : start + PAIRS_AT_ONCE]
+            self.totals["error"][some] = _squared_errors(self._points[some], self._games[some])
 
 
 def share(points: Estimate, whole: float) -> Estimate:
@@ -324,18 +320,12 @@ def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estima
     The interval is paired: both means come from the same scenarios. It is ``nan`` if one of them has played more
     opponents than the other.
     """
-    members = cross.members
-    sums_of_first, sums_of_second = (
-        cross.sums_by_group(*cross.legs_of(place, [k for k in range(len(members)) if k != place]))
-        for place in (members.index(first), members.index(second))
-    )
-    means = [float((sums.sum(axis=1) / games.sum(axis=1)).mean()) for sums, games in (sums_of_first, sums_of_second)]
-    if len(sums_of_first[0]) != len(sums_of_second[0]):
-        return Estimate(means[0] - means[1], 0, np.nan, np.nan)
+    own, other = cross.tally("points", first), cross.tally("points", second)
+    difference = float(own.means().mean() - other.means().mean())
+    if len(own.games) != len(other.games):
+        return Estimate(difference, 0, np.nan, np.nan)
     # The mean of all cells, the second's with a minus, is half the difference.
-    sums = np.concatenate([sums_of_first[0], -sums_of_second[0]])
-    games = np.concatenate([sums_of_first[1], sums_of_second[1]])
-    half = mean_of_cells(sums, games, confidence)
+    half = Tally(np.concatenate([own.sums, -other.sums]), np.concatenate([own.games, other.games])).mean(confidence)
     return Estimate(2 * half.mean, half.n, 2 * half.low, 2 * half.high)
 
 
@@ -367,16 +357,16 @@ def _sorted_block(scenarios: Scenarios) -> _SortedBlock:
     return _SortedBlock(order, tenths, groups_start, groups, games_in_group, by_side, sides_start, sides, nash, most)
 
 
-def _sweeps(legs: Sequence[tuple[int, int]], size: int) -> Iterator[slice]:
-    """Slices of ``legs`` without repeated legs, each of at most ``GAMES_AT_ONCE`` games or of one leg."""
-    start, seen = 0, set[tuple[int, int]]()
-    for place, leg in enumerate(legs):
-        if leg in seen or (len(seen) + 1) * size > max(GAMES_AT_ONCE, size):
-            yield slice(start, place)
-            start, seen = place, set()
-        seen.add(leg)
+def _sweeps(pairs: Sequence[Pair], size: int) -> Iterator[slice]:
+    """Slices of ``pairs`` without repeated pairs, each of at most ``GAMES_AT_ONCE`` games or of one pair."""
+    start, seen = 0, set[Pair]()
+    for i, pair in enumerate(pairs):
+        if pair in seen or (len(seen) + 1) * size > max(GAMES_AT_ONCE, size):
+            yield slice(start, i)
+            start, seen = i, set()
+        seen.add(pair)
     if seen:
-        yield slice(start, len(legs))
+        yield slice(start, len(pairs))
 
 
 def _read_only(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dond_marl.randomness import generator
 from dond_marl.statistics import TEN, Estimates
+from league.figures.tally import scenario_weights, with_interval, with_wide_interval
 from league.standings.crossplay import CrossPlay
 from league.standings.linear_programs import Pairs
 from league.standings.meta_game import (
@@ -26,7 +27,7 @@ from league.standings.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.standings.ratings import Table, distinctness, scenario_weights, take_give, with_interval, with_wide_interval
+from league.standings.ratings import Table, distinctness, take_give
 
 REPLICATES = 100
 MANY, FEWER = 64, 40  # above this many members, fewer replicates: a game of 200 takes seconds to solve

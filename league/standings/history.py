@@ -61,7 +61,7 @@ class History:
         ``at_fault`` and the ``lost`` legs: see :meth:`league.standings.crossplay.CrossPlay.add_round`.
         """
         live = [member.name for member in self.members if member.live]
-        self.cross.decay([self.cross.place[name] for name in live], 0.0 if measured else self._decay)
+        self.cross.decay(live, 0.0 if measured else self._decay)
         self.cross.add_round(scenarios, legs, at_fault, lost)
         for name in self._oracles:
             last = self.last_snapshot(name)

@@ -58,47 +58,42 @@ def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None =
 
     ``confidence`` is two-sided, in (0, 1). ``responses``: points of best responses to some of the members.
     """
-    standings = [_standing(cross, i, confidence, responses or {}) for i in range(len(cross.members))]
+    standings = [_standing(cross, member, confidence, responses or {}) for member in cross.members]
     return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
 
 
-def _standing(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Standing:
-    rows, seats = cross.legs_of(i, [j for j in range(len(cross.members)) if j != i] or [i])
-    legs, place = cross.totals[rows], np.arange(len(rows))
+def _standing(cross: CrossPlay, member: str, confidence: float, responses: Responses) -> Standing:
+    opponents = None if len(cross.members) > 1 else [member]
+    rows, seats = cross.cells_of(member, opponents)
+    totals, cells = cross.totals[rows], np.arange(len(rows))
 
-    def mean(totals: NDArray[np.float64]) -> float:
+    def mean(sums: NDArray[np.float64]) -> float:
         """The mean over cells with equal weights, as for the points."""
-        return float((totals / legs["games"]).mean()) if len(legs) else math.nan
+        return float((sums / totals["games"]).mean()) if len(rows) else math.nan
 
-    def as_seat(seat: int) -> Estimate:
-        return cross.mean_points(rows[seats == seat], seats[seats == seat], confidence)
-
-    points, deals, left = (
-        mean(legs["points"][place, seats]),
-        mean(legs["deals"]),
-        mean(legs["points"][place, 1 - seats]),
-    )
-    member, estimate = cross.members[i], cross.mean_points(rows, seats, confidence)
+    estimate, first, second = (cross.tally("points", member, opponents, seat).mean(confidence) for seat in (None, 0, 1))
+    points, left = mean(totals["points"][cells, seats]), mean(totals["points"][cells, 1 - seats])
+    deals = mean(totals["deals"])
     return Standing(
         member=member,
         points=estimate,
-        of_nash=share(estimate, mean(legs["nash"][place, seats])),
-        of_response=_share_of_response(cross, i, confidence, responses),
-        as_seat=(as_seat(0), as_seat(1)),
+        of_nash=share(estimate, mean(totals["nash"][cells, seats])),
+        of_response=_share_of_response(cross, member, confidence, responses),
+        as_seat=(first, second),
         left=left,
         deals=deals,
         agreed=points / deals if deals else math.nan,
-        turns=mean(legs["turns"]),
+        turns=mean(totals["turns"]),
         self_play=cross.cell(member, member, confidence).mean,
         answers=cross.answers.get(member, Answers()),
         failed=cross.failed[member],
-        impossible=points + left > mean(legs["most"]) + ROUNDING,
+        impossible=points + left > mean(totals["most"]) + ROUNDING,
     )
 
 
-def _share_of_response(cross: CrossPlay, i: int, confidence: float, responses: Responses) -> Estimate:
+def _share_of_response(cross: CrossPlay, member: str, confidence: float, responses: Responses) -> Estimate:
     """Points as a share of the best response's, over the opponents in ``responses``."""
-    others = {cross.place[name]: values for name, values in responses.items() if cross.place.get(name, i) != i}
-    values = [value[seat] for j, value in others.items() for seat in cross.legs_of(i, [j])[1]]
-    points = cross.mean_points(*cross.legs_of(i, list(others)), confidence)
+    opponents = [name for name in responses if name in cross.place and name != member]
+    values = [responses[name][seat] for name in opponents for seat in cross.cells_of(member, [name])[1]]
+    points = cross.tally("points", member, opponents).mean(confidence)
     return share(points, float(np.mean(values)) if values else math.nan)

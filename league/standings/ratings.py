@@ -3,8 +3,8 @@
 A cell with few games is shrunk towards the additive prediction of :func:`take_give` (what its member takes, what its
 opponent gives, and the seat), never towards a constant; the strength is estimated from the accuracy of that prediction
 (empirical Bayes: Efron & Morris 1975; Morris 1983). Intervals come from a Bayesian bootstrap (Rubin 1981): groups of
-scenarios, the sampling units, get random weights and the rating is computed again. Another rating is
-:func:`league.standings.meta_game.deviation_rating`. Points of ten. N = members.
+scenarios, the sampling units, get random weights (:func:`league.figures.tally.scenario_weights`) and the rating is
+computed again. Another rating is :func:`league.standings.meta_game.deviation_rating`. Points of ten. N = members.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.statistics import GROUPS, TEN, Estimates
+from dond_marl.statistics import TEN
 
 Table = NDArray[np.float64]
 STRENGTH = 8.0  # weight of the prediction in games, if there are too few cells to estimate it
@@ -149,31 +149,3 @@ def distinctness(payoffs: Payoffs) -> Table:
         alike[member] = likeness.sum()
     shares: Table = 1 / alike
     return shares
-
-
-def scenario_weights(generator: np.random.Generator, replicates: int) -> Table:
-    """Random weights of the groups of scenarios, ``[replicates, GROUPS]``, exponential with mean 1 (Rubin 1981)."""
-    return generator.standard_exponential((replicates, GROUPS))
-
-
-def with_interval(value: Table, draws: Table, confidence: float, *, enough: bool) -> Estimates:
-    """A rating with the percentile interval of ``draws[replicates, ...]``; ``nan`` bounds unless ``enough`` groups."""
-    if not enough:
-        return Estimates(value, np.full(value.shape, np.nan), np.full(value.shape, np.nan))
-    low, high = np.quantile(draws, [0.5 - confidence / 2, 0.5 + confidence / 2], axis=0)
-    return Estimates(value, low, high)
-
-
-def with_wide_interval(
-    value: Table, draws: Table, confidence: float, *, enough: bool, within: tuple[float, float]
-) -> Estimates:
-    """Interval of a discontinuous figure, such as the value of an equilibrium between about equally good members.
-
-    There the draws lie to one side of the value, and their percentiles cover too little or miss the value itself. The
-    interval contains the draws' interval and its reflection at the value (Davison & Hinkley 1997, *Bootstrap Methods*,
-    section 5.2), so it is conservative and always contains the value. ``within``: the range of the figure.
-    """
-    low, high = with_interval(value, draws, confidence, enough=enough)[1:]
-    least, most = np.minimum(low, 2 * value - high), np.maximum(high, 2 * value - low)
-    # A value may exceed its range by rounding.
-    return Estimates(value, np.minimum(np.clip(least, *within), value), np.maximum(np.clip(most, *within), value))

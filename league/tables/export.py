@@ -202,12 +202,11 @@ def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
     rows = []
     for member in cross.members:
         for against in cross.members:
-            legs, seats = cross.legs_of(cross.place[member], [cross.place[against]])
             for seat in (0, 1):
-                in_seat = seats == seat
-                if in_seat.any():
-                    points = cross.mean_points(legs[in_seat], seats[in_seat], config.league.confidence)
-                    deals = cross.deal_rate(legs[in_seat], config.league.confidence).mean
+                played = cross.tally("points", member, [against], seat)
+                if len(played.games):
+                    points = played.mean(config.league.confidence)
+                    deals = cross.tally("deals", member, [against], seat).share(config.league.confidence).mean
                     rows.append((member, seat, against, points.n, *map(_or_none, (*_with_bounds(points), deals))))
     yield _batch("payoffs", rows)
 

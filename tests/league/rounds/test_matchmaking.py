@@ -15,7 +15,7 @@ from league.rounds.matchmaking import RULES, Prospects, Rule, regret, variance
 from league.rounds.opponents import GROUPS_OF, mix_branches, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
-from league.standings.crossplay import Cells
+from league.standings.crossplay import CrossPlay
 from league.tasks.values import FACTS
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
@@ -94,7 +94,7 @@ def test_losses_equal_alphastar_hard_weights(won):
 
 def test_share_of_games_won():
     """Four games of one scenario, 10 points to each seat: 6 to 4, 3 to 3, no deal at all, 2 to 8."""
-    cells = Cells(3)
+    cells = CrossPlay("abc")
     games = facts(np.array([(6, 4), (3, 3), (0, 0), (2, 8)]))
     cells.add(pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 4), [(0, 1)], [games])
     won = cells.payoffs().won
@@ -119,7 +119,7 @@ def test_variance_equals_alphastar_variance_weights_for_wins(won):
 @pytest.mark.parametrize("rule", ["regret", "losses", "variance"])
 def test_mixture_from_cells_equals_alphastar(rule):
     """From games to chances: five opponents, beaten in one to nine games of ten; a bystander beats each in half."""
-    cells, rng, x = Cells(7), np.random.default_rng(0), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    cells, rng, x = CrossPlay("abcdefg"), np.random.default_rng(0), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))] * 1280)
     for (learner, rates), opponent in itertools.product([(0, x), (1, np.full(5, 0.5))], range(5)):
         won = rng.permutation(2560) < 2560 * rates[opponent]
@@ -135,7 +135,7 @@ def test_mixture_from_cells_equals_alphastar(rule):
 
 
 def test_no_regret_against_unbeatable_opponents():
-    cells, scenarios = Cells(3), pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 50)
+    cells, scenarios = CrossPlay("abc"), pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 50)
     for opponent, (own, theirs) in enumerate([(2, 10), (5, 5)], start=1):
         for pair, scores in (((0, opponent), (own, theirs)), ((opponent, 0), (theirs, own))):
             cells.add(scenarios, [pair], [facts(np.tile(scores, (50, 1)))])
@@ -293,7 +293,7 @@ def test_past_selves_meta_mixture_and_live():
 
 def test_prospects_from_cells():
     scenarios = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 40)
-    rng, cells = np.random.default_rng(0), Cells(4)
+    rng, cells = np.random.default_rng(0), CrossPlay("abcd")
     scores = {(0, 1): 2, (1, 0): 3, (2, 1): 8, (1, 2): 3, (2, 0): 5}  # what seat_0 gets, about; member 3 has no games
     for (a, b), points_ in scores.items():
         pair = np.column_stack([points_ + rng.integers(-1, 2, 40), 9 - points_ + rng.integers(-1, 2, 40)])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dond_marl.statistics import Estimates
+from league.figures.tally import scenario_weights, with_interval, with_wide_interval
 from league.standings.meta_game import Equilibria, deviation_rating, game_of, max_welfare_cce
-from league.standings.ratings import scenario_weights, take_give, with_interval, with_wide_interval
+from league.standings.ratings import take_give
 
 pytestmark = pytest.mark.slow
 SAYS = 0.95

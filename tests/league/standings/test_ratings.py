@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.statistics import GROUPS, Estimates
-from league.standings.crossplay import Cells
+from league.figures.tally import scenario_weights, with_interval
+from league.standings.crossplay import CrossPlay
 from league.standings.meta_game import deviation_rating, game_of
-from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, scenario_weights, take_give, with_interval
+from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, take_give
 from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
@@ -122,9 +123,9 @@ def facts(scores: np.ndarray) -> np.ndarray:
     return games
 
 
-def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> Cells:
+def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> CrossPlay:
     """Members that score ``effects`` plus what the scenario brings to a seat, a row's luck common to all."""
-    cells, space = Cells(len(effects)), lewis_space()
+    cells, space = CrossPlay(map(str, range(len(effects)))), lewis_space()
     scenarios = space.rows(rng.choice(space.size, size))
     luck, scores = rng.normal(0, 1.5, (size, 2)), []
     legs = list(itertools.product(range(len(effects)), repeat=2))
@@ -137,7 +138,7 @@ def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> 
 
 def bootstrapped(
     statistic: Callable[[np.ndarray], np.ndarray],
-    cells: Cells,
+    cells: CrossPlay,
     rng: np.random.Generator,
     replicates: int,
     confidence: float = 0.9,
@@ -185,7 +186,7 @@ def test_intervals_are_deterministic():
 
     one, two = (bootstrapped(takes, cells, np.random.default_rng(5), replicates=9) for _ in range(2))
     assert one.low.tolist() == two.low.tolist() and one.high.tolist() == two.high.tolist()
-    single = Cells(2)
+    single = CrossPlay("ab")
     single.add(pack([SCENARIO]), [(0, 1)], [facts(np.array([(6, 4)]))])
     rated = bootstrapped(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), 200)
     assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
