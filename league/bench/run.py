@@ -355,49 +355,30 @@ def measure(
     if opponents.name == TEST2:
         sample = min(sample or SAMPLE, SAMPLE)
     origin = provenance(submission, opponents.partners)
-    player = submission.player.partner()
     field = beyond_field(sample) if beyond else lewis_field(sample)
-    if not field.slices[field.headline].any(axis=1).all():
-        raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
-    costly = [name for name in opponents.partners if expensive_to_query(seat_occupant(name).traits)]
-    if sample is None and (expensive_to_query(player.traits) or costly):
-        name = submission.name if expensive_to_query(player.traits) else costly[0]
-        raise InputError(f"{name} is costly to query in more than 10,000 games per partner: give --sample N")
+    _check_sample(submission, opponents, field, sample)
     times = 1 if sample is not None else replicates
-    known = {"name": submission.name, "seed": submission.seed, "identity": origin.identity}
     benchmark = protocol_document(field, opponents.name, opponents.partners, times)
+    about = _submission_document(submission, origin)
+    earlier = 0
     if logging is not None:
-        earlier = log_evaluation(
-            logging, **known, against=opponents.name, scenarios=f"{benchmark['number_of_scenarios']} of {field.name}"
-        )
-    games = play_roster(submission.player, opponents.partners, field, times, workers=workers, report=report)
-    gains: Row = {}
+        known = {key: about[key] for key in ("name", "seed", "identity")}
+        scenarios = f"{benchmark['number_of_scenarios']} of {field.name}"
+        earlier = log_evaluation(logging, **known, against=opponents.name, scenarios=scenarios)
+
+    def play_all(partners: Sequence[str], label: Act | None = None) -> dict[str, PartnerGames]:
+        return play_roster(submission.player, partners, field, times, label=label, workers=workers, report=report)
+
+    games, gains = play_all(opponents.partners), {}
     if labels:
         readers = [name for name in opponents.partners if _reads_labels(name)]
-        relabelled = [
-            play_roster(submission.player, readers, field, times, label=label, workers=workers, report=report)
-            for label in LABELS
-        ]
-        gains = label_gains(games, relabelled, field)
-    about = {
-        **known,
-        "learned": player.traits.learned,
-        "deterministic": player.traits.deterministic,
-        "sees_everything": player.traits.privileged,
-        "met": origin.training,
-        "met_here": list(origin.seen),
-        "declared": submission.declared,
-        "settings_sha256": submission.settings_sha256,
-        "acts": submission.acts,
-    }
-    commit = source_commit()
-    commit |= {"uncommitted": True} if commit.get("changed_since") else {}  # refused by the results pages
+        gains = label_gains(games, [play_all(readers, label) for label in LABELS], field)
     row: Row = {
         "format": FORMAT,
         "submission": about,
         "benchmark": benchmark,
         "config_sha256": digest({"submission": about, "benchmark": benchmark}),
-        "code": {"version": __version__, **commit, **json.loads(machine())},
+        "code": _code_document(),
         "figures": {**figures_of(games, field), **gains},
         "cells": cells_of(games, field),
         "answers": answers_of(games),
@@ -408,3 +389,39 @@ def measure(
         row["exploitability"] = exploited
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}
     return seal_row(with_references(row))
+
+
+def _check_sample(submission: Submission, opponents: Opponents, field: Field, sample: int | None) -> None:
+    """Raise :class:`InputError` for a sample without headline, and for costly players on all scenarios."""
+    if not field.slices[field.headline].any(axis=1).all():
+        raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
+    if sample is None:
+        players = {submission.name: submission.player.partner()} | {p: seat_occupant(p) for p in opponents.partners}
+        costly = [name for name, player in players.items() if expensive_to_query(player.traits)]
+        if costly:
+            raise InputError(f"{costly[0]} is costly to query in more than 10,000 games per partner: give --sample N")
+
+
+def _submission_document(submission: Submission, origin: Provenance) -> Row:
+    """What is known of a submission, as plain values."""
+    traits = submission.player.partner().traits
+    return {
+        "name": submission.name,
+        "seed": submission.seed,
+        "identity": origin.identity,
+        "learned": traits.learned,
+        "deterministic": traits.deterministic,
+        "sees_everything": traits.privileged,
+        "met": origin.training,
+        "met_here": list(origin.seen),
+        "declared": submission.declared,
+        "settings_sha256": submission.settings_sha256,
+        "acts": submission.acts,
+    }
+
+
+def _code_document() -> Row:
+    """The versions that a line depends on; the results pages refuse a commit with changes that it does not hold."""
+    commit = source_commit()
+    changed = {"uncommitted": True} if commit.get("changed_since") else {}
+    return {"version": __version__, **commit, **changed, **json.loads(machine())}

@@ -21,8 +21,9 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, partner_name, worth
-from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
+from league.figures.tally import Tally
 from league.standings.as_csv import plain_values
 from league.tasks.attribution import IN_GAMES_ONLY, is_free
 from partners.best_response import ActValues
@@ -90,48 +91,50 @@ def diagnose(
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
     groups, before = scenario_groups(scenarios), _usage_counts(player)
-
-    def play(witness: Partner, index: tuple[int, ...]) -> Games:
-        """The games of ``witness`` in seat ``index[0]``."""
-        pair = (witness, partner) if index[0] == 0 else (partner, witness)
-        return rollout(pair, scenarios, rules, seed=seed, index=index)
-
-    def points_of(games: Games, seat: int) -> Doubles:
-        return points_of_ten(games.scores, scenarios.pool_values)[:, seat]
-
-    own, own_turns = list[Doubles](), list[_OwnTurns]()
+    own_turns, first = list[_OwnTurns](), []
     for seat in (0, 1):
         witness = Witness(player)
-        games = play(witness, (seat,))
-        own.append(points_of(games, seat))
+        games = _play_seat(seat, witness, partner, scenarios, rules, seed)
+        first.append(_points(games, seat))
         for turns, decisions in zip(witness.turns, witness.decisions, strict=True):
             own_turns.append(_OwnTurns(seat, turns, decisions, np.flatnonzero(games.turns > turns.turns_taken)))
     report("each act is compared with the best one")
-    notes, by_game, by_act = list[str](), None, dict[str, list[float]]()
+    note, by_game, by_act = "", None, dict[str, list[float]]()
     try:
         if not (exact or is_free(partner)):
             raise NotComputable(IN_GAMES_ONLY)
         by_game, by_act = _regrets(own_turns, partner, scenarios, rules)
-    except NotComputable as why:
-        notes.append(f"the regret of acts is not known: {why}")
-    spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
+    except NotComputable as error:
+        note = f"the regret of acts is not known: {error}"
+    usage = _usage_per_game(before, player, 2 * scenarios.size)
     # The same occupant with other noise is a second copy: it has no memory of games, and both share one budget.
-    again = [points_of(play(player, (seat, _AGAIN)), seat) for seat in (0, 1)]
-    points = mean_over_scenarios(np.stack(own), groups, confidence)
-    lost = None if by_game is None else mean_over_scenarios(by_game, groups, confidence)
+    again = [_points(_play_seat(seat, player, partner, scenarios, rules, seed, _AGAIN), seat) for seat in (0, 1)]
+    points = Tally.of(np.stack(first), groups)  # [2, GROUPS] by seat, as all tallies here
+    mean, lost = points.mean(confidence), None if by_game is None else Tally.of(by_game, groups).mean(confidence)
     return Diagnosis(
         member=member if isinstance(member, str) else partner_name(member),
         against=against if isinstance(against, str) else partner_name(against),
         games=2 * scenarios.size,
-        points=points,
+        points=mean,
         lost=lost,
-        share=math.nan if lost is None else points.mean / max(points.mean + lost.mean, 1e-9),
+        share=math.nan if lost is None else mean.mean / max(mean.mean + lost.mean, 1e-9),
         by_act={name: (len(regrets), float(np.mean(regrets))) for name, regrets in sorted(by_act.items())},
         demanded=_demands(own_turns, groups, confidence),
-        noise=mean_over_scenarios(np.stack(again) - np.stack(own), groups, confidence),
-        answers=_usage_per_game(spent, player, 2 * scenarios.size),
-        note="; ".join(notes),
+        noise=(Tally.of(np.stack(again), groups) - points).mean(confidence),
+        answers=usage,
+        note=note,
     )
+
+
+def _play_seat(
+    seat: int, player: Partner, partner: Partner, scenarios: Scenarios, rules: Rules, seed: int, *index: int
+) -> Games:
+    pair = (player, partner) if seat == 0 else (partner, player)
+    return rollout(pair, scenarios, rules, seed=seed, index=(seat, *index))
+
+
+def _points(games: Games, seat: int) -> Doubles:
+    return points_of_ten(games.scores, games.scenarios.pool_values)[:, seat]
 
 
 def _regrets(
@@ -141,9 +144,9 @@ def _regrets(
     values, by_act = ActValues(partner, rules, scenarios.prior), dict[str, list[float]]()
     by_game = np.zeros((2, scenarios.size))
     for seat, turns, decisions, rows in own_turns:
-        for place, row in enumerate(rows.tolist()):
-            state = values.position(scenarios.scenario(row), turns.history.act[place], turns.history.oA[place])
-            act, (a, b, c) = Act(int(decisions.act_type[place])), decisions.oA[place].tolist()
+        for i, row in enumerate(rows.tolist()):
+            state = values.position(scenarios.scenario(row), turns.history.act[i], turns.history.oA[i])
+            act, (a, b, c) = Act(int(decisions.act_type[i])), decisions.oA[i].tolist()
             regret = values.regret(state, Action(act, (a, b, c)))
             by_game[seat, row] += regret
             by_act.setdefault(act.name, []).append(regret)
@@ -158,12 +161,7 @@ def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tup
         whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
         demanded[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
         by_turn.setdefault(turns.turns_taken // 2, []).append(demanded)
-    return tuple((number, _mean_of_known(shares, groups, confidence)) for number, shares in sorted(by_turn.items()))
-
-
-def _mean_of_known(values: list[Doubles], groups: Rows, confidence: float) -> Estimate:
-    cells = np.stack(values)
-    return mean_over_scenarios(np.nan_to_num(cells), groups, confidence, (~np.isnan(cells)).astype(np.float64))
+    return tuple((own, Tally.of(np.stack(shares), groups).mean(confidence)) for own, shares in sorted(by_turn.items()))
 
 
 def _usage_counts(player: Partner) -> dict[str, int]:
@@ -175,9 +173,11 @@ def _usage_counts(player: Partner) -> dict[str, int]:
     return {**dict(client.tally), **cached, **dict(player.tally)}
 
 
-def _usage_per_game(spent: Mapping[str, int], player: Partner, games: int) -> dict[str, float]:
+def _usage_per_game(before: Mapping[str, int], player: Partner, games: int) -> dict[str, float]:
+    """The usage of a language model since the counts ``before``, per game."""
     if not isinstance(player, LLMPartner):
         return {}
+    spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
     client, usd, cached = uncached_client(player.client), 0.0, spent.get("cache_hits", 0) > 0
     if isinstance(client, RemoteClient):
