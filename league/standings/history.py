@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.statistics import Estimate, mean_over_scenarios, points_of_ten, scenario_groups
+from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
+from league.figures.tally import Tally
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
 from league.tasks.values import Member, SeatOrderResult
@@ -147,7 +148,6 @@ def round_curves(ledger: Ledger, number: int, learners: Sequence[str], confidenc
         pairs = ((name, YARDSTICK), (YARDSTICK, name)) if name != YARDSTICK else ()
         played = [points[pair][:, seat] for seat, pair in enumerate(pairs) if pair in points]
         if played:
-            cells = np.stack(played)
-            mean = mean_over_scenarios(cells, groups, confidence, ~np.isnan(cells))
+            mean = Tally.of(np.stack(played), groups).mean(confidence)
             curves.append(CurvePoint(number, name, before[name].decisions, mean))
     return curves

@@ -39,8 +39,6 @@ from partners.rosters import DEV, DEV2, TRAIN, roster
 from tests.command import dond
 
 POINTS = st.floats(0, 10)
-NETWORKS = ("expert",)  # whose play may differ in the last digit from machine to machine
-
 WITH_REFERENCES = (TRAIN, DEV, DEV2)  # rosters
 
 
@@ -113,7 +111,10 @@ def test_stored_reference_equals_computed(spec):
         assert (own is None) == (side is None)
         if own is not None:
             assert own.exact == side.exact
-            assert (own.low, own.high, *own.high_in) == pytest.approx((side.low, side.high, *side.high_in), abs=1e-6)
+            # The lower value of an inexact one is played: on another processor a draw at the edge of a probability may
+            # take another act, and one game is a share of 2e-4 of all.
+            assert (own.high, *own.high_in) == pytest.approx((side.high, *side.high_in), rel=5e-5)
+            assert own.low == pytest.approx(side.low, rel=1e-6 if own.exact else 1e-4)
 
 
 def test_held_out_part_of_a_reference():
