@@ -1,4 +1,4 @@
-"""A submission is measured by what it plays: equal to a plain count of the games, whoever plays and however often."""
+"""A submission is measured by what it plays: equal to a plain count of its games."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ play = partial(measure, exploitability=False)  # solving best responses takes se
 
 
 def same(row):
-    """A line but for the clock, and for the code: somebody may commit to the checkout between two lines."""
+    """A line but for the clock, and for the code: a commit may come between two lines."""
     return {key: value for key, value in row.items() if key not in ("code", "clock", "sha256")}
 
 
@@ -105,7 +105,7 @@ def test_exploitability_is_that_of_exact_best_responses(row):
         assert "exploitability" not in measure(submission_of_spec(spec), opponents_of(["linear"]), **options)
 
 
-def test_sources_that_no_commit_holds_are_refused_unless_allowed(tmp_path):
+def test_uncommitted_sources_are_refused(tmp_path):
     def git(*words: str) -> None:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
@@ -147,7 +147,7 @@ def test_labels_are_scored_against_partners_that_read_them():
     assert older["best labels"] is older["INSIST"] is None and older["points"] == cells["points"]
 
 
-def test_where_both_are_deterministic_figures_are_plain_means_without_error(row):
+def test_deterministic_figures_are_plain_means(row):
     table = open_source("lewis", split="all").table
     part = np.stack([view_parts(table, seat) for seat in (0, 1)])
     points = np.stack([plain_points("heuristic", partner) for partner in ("linear", "stubborn")])
@@ -184,7 +184,7 @@ def test_row_records_submission_and_benchmark(row):
     assert json.loads(json.dumps(row, allow_nan=False)) == row
 
 
-def test_the_same_input_gives_the_same_line_however_many_workers(row):
+def test_line_is_independent_of_workers(row):
     again = measure(submission_of_spec("heuristic"), opponents_of(["stubborn", "linear"]), workers=2)
     assert same(again) == same(row) and seal_row(row)["sha256"] == row["sha256"]
 
@@ -296,7 +296,7 @@ def test_unreached_games_are_left_out(tmp_path, monkeypatch):
             play(submission_of_spec(many), opponents_of(["linear"]), replicates=2)
 
 
-def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
+def test_beyond_lewis():
     row = play(submission_of_spec("expert"), opponents_of(["linear"]), beyond=True)
     assert row["benchmark"]["scenarios"] == "beyond lewis" and row["benchmark"]["headline"] == ALL
     table = beyond_field().source.table
@@ -310,7 +310,7 @@ def test_beyond_the_rosters_game_there_are_other_pools_and_no_references():
     assert row["benchmark"]["scenarios_sha256"] == beyond_field(9).source.digest()
 
 
-def test_shares_are_of_the_stored_references_in_every_cell_and_part():
+def test_shares_of_stored_references():
     partners = [name for name in roster(DEV) if reference_of(name) is not None][:2]
     row = play(submission_of_spec("heuristic"), opponents_of(partners))
     head = []
@@ -336,7 +336,7 @@ def test_costly_players_need_a_sample(tmp_path, monkeypatch):
         assert points["low"] < points["value"] < points["high"]
 
 
-def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
+def test_league_member_and_snapshot(tmp_path):
     config = tmp_path / "league.yaml"
     config.write_text(LEAGUE.format(folder=tmp_path / "runs"))
     assert dond("league", "--config", config, "--quiet") == 0
@@ -355,25 +355,18 @@ def test_a_member_of_a_league_is_measured_live_and_as_a_snapshot(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("--against", "dev"), "OCCUPANT"),
-        (("expert",), "name the opponents with --against"),
-        (("nobody", "--against", "heuristic"), "no occupant is called 'nobody'"),
-        (("expert", "--run", "somewhere", "--against", "dev"), "OCCUPANT"),
         (("expert", "--member", "main", "--against", "dev"), "--member is for --run"),
-        (("expert", "--against", "dev", "--against", "linear"), "one roster or several occupants"),
         (("expert(greedy=False)", "--against", "dev"), "likeliest act"),
-        (("--run", "no_such_folder", "--against", "dev"), "no_such_folder"),
-        (("no_such.json", "--against", "dev"), "no_such.json"),
-        (("heuristic", "--against", "linear", "--replicates", "1"), "--replicates must be"),
         (("heuristic", "--against", "linear", "--sample", "2"), "take more"),
     ],
 )
-def test_a_mistake_is_one_sentence(words, said, capsys, tmp_path):
+def test_mistakes_add_no_line(words, expected, capsys, tmp_path):
     assert dond("bench", *words, "--results", tmp_path / "bench.jsonl", "--allow-uncommitted") == 2
     errors = capsys.readouterr().err
-    assert said in errors and "Traceback" not in errors
+    assert expected in errors and "Traceback" not in errors
     assert not (tmp_path / "bench.jsonl").exists()
 
 
@@ -384,7 +377,7 @@ def test_unwritable_or_damaged_file_stops_before_games(tmp_path, capsys):
         assert f"{results}{place}" in capsys.readouterr().err
 
 
-def test_the_command_adds_a_line_and_shows_it(tmp_path, capsys):
+def test_command_adds_a_line(tmp_path, capsys):
     results = tmp_path / "bench.jsonl"
     words = ("bench", "nice", "--against", "linear", "--replicates", 2, "--name", "arm", "--results", results)
     for seed in (1, 2):

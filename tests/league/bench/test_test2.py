@@ -25,8 +25,9 @@ def lines_of(log):
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("against", [TEST2, MEMBER, f"mixture(of=['nice', {MEMBER!r}])"])
-@pytest.mark.parametrize("reason", [None, "", "  "])
+@pytest.mark.parametrize(
+    ("against", "reason"), [(TEST2, None), (MEMBER, ""), (f"mixture(of=['nice', {MEMBER!r}])", "  ")]
+)
 def test_without_a_reason_nothing_is_played(against, reason, tmp_path):
     with pytest.raises(InputError, match="--reason"):
         benchmark("heuristic", [against], results=tmp_path / "bench.jsonl", reason=reason)

@@ -114,7 +114,7 @@ def looks(rng: np.random.Generator, number: int, gate: Gate, scenarios: Scenario
     return passed
 
 
-@pytest.mark.parametrize("number", [1, 6])
+@pytest.mark.parametrize("number", [1, pytest.param(6, marks=pytest.mark.slow)])
 def test_false_pass_rate_over_repeated_tests(number):
     rng, gate, scenarios = np.random.default_rng(3), Gate(timeout=100), lewis_part("train")
     wrongly = np.mean([any(looks(rng, number, gate, scenarios)) for _ in range(400)])
@@ -123,8 +123,9 @@ def test_false_pass_rate_over_repeated_tests(number):
         assert wrongly > 0.005  # half of the 5 % are level_of_test on the first look
 
 
+@pytest.mark.slow
 def test_uncorrected_tests_pass_too_often():
-    """Each of six looks at the 5 % that all of them together may have: that of a first look of a gate of 90 %."""
+    """Six looks, each at the 5 % that all of them together may have: that of a first look of a gate of 90 %."""
     rng, gate, scenarios = np.random.default_rng(4), Gate(timeout=100, confidence=0.9), lewis_part("train")
     assert np.mean([any(looks(rng, 6, gate, scenarios, spend=False)) for _ in range(60)]) > 0.12
 
