@@ -74,7 +74,7 @@ def partner_games(replicates: Iterable[SeatGames], field: Field) -> PartnerGames
         by_seat = []
         for seat, (games, measured) in enumerate(zip(played.games, played.measures(), strict=True)):
             values = np.stack([measured[name] for name in MEASURES.values()])
-            slices = np.stack([some[seat] for some in field.slices.values()])[:, None] & games.valid
+            slices = np.stack([mask[seat] for mask in field.slices.values()])[:, None] & games.valid
             counted = slices & ~np.isnan(values)  # [slices, measures, N]
             by_seat.append(Tally.of(np.broadcast_to(values, counted.shape), groups, counted))
             acts = games.act[games.valid, seat::2]
@@ -89,7 +89,7 @@ class Figures:
 
     def __init__(self, games: Mapping[str, PartnerGames], field: Field) -> None:
         self.partners, self.games, self.field = tuple(games), tuple(games.values()), field
-        self.cells = [(number, seat) for number in range(len(games)) for seat in (0, 1)]
+        self.cells = [(partner, seat) for partner in range(len(games)) for seat in (0, 1)]
         complete = not any(counts.left_out for played in self.games for counts in played.answers.values())
         self._noise_alone = field.whole and complete
 
@@ -98,8 +98,8 @@ class Figures:
 
         ``nan`` without cells, or where one holds no scenario of the slice. ``n`` counts games.
         """
-        place = list(self.field.slices).index(name), list(MEASURES).index(measure)
-        tallies = [self.games[partner].tally[seat][:, *place] for partner, seat in cells]  # [R, GROUPS] each
+        index = list(self.field.slices).index(name), list(MEASURES).index(measure)
+        tallies = [self.games[partner].tally[seat][:, *index] for partner, seat in cells]  # of [R, GROUPS]
         if not cells or not all(tally.games.any() for tally in tallies):
             return UNKNOWN
         if not self._noise_alone:
@@ -142,13 +142,13 @@ def figures_of(games: Mapping[str, PartnerGames], field: Field) -> Row:
         "deals": _plain(figures.mean("deal", cells, head)),
         "welfare": _plain(figures.mean("welfare", cells, head)),
         "insists": _plain(_insists(games.values())),
-        "games": sum(each.answers[MEMBER].games for each in games.values()),
+        "games": sum(played.answers[MEMBER].games for played in games.values()),
     }
 
 
 def _insists(games: Collection[PartnerGames]) -> Estimate:
     """The share of INSIST among the member's offers, of all its games."""
-    offers, insists = (sum(getattr(each, name) for each in games) for name in ("offers", "insists"))
+    offers, insists = (sum(getattr(played, name) for played in games) for name in ("offers", "insists"))
     return Estimate(insists / offers, offers, insists / offers, insists / offers) if offers else UNKNOWN
 
 
@@ -165,14 +165,14 @@ def label_gains(
     from the games as played, PROPOSE and INSIST, of the partners that read labels.
     """
     head = field.headline
-    played = {name: _points_by_partner({name: own}, field, head) for name, own in games.items()}
+    played = {name: _points_by_partner({name: with_partner}, field, head) for name, with_partner in games.items()}
     by_partner = {
-        name: [_points_by_partner({name: each[name]}, field, head) - played[name] for each in relabelled]
+        name: [_points_by_partner({name: again[name]}, field, head) - played[name] for again in relabelled]
         for name in games
         if name in relabelled[0]
     }
-    gain = sum(max(0.0, *own) for own in by_partner.values()) / len(games)
-    differences = {name: [_digits(each) for each in own] for name, own in by_partner.items()}
+    gain = sum(max(0.0, *gains) for gains in by_partner.values()) / len(games)
+    differences = {name: [_digits(points) for points in gains] for name, gains in by_partner.items()}
     return {"best_labels": {**(_plain(Estimate(gain, len(games), gain, gain)) or {}), "by_partner": differences}}
 
 
@@ -184,18 +184,18 @@ def _points_by_partner(games: Mapping[str, PartnerGames], field: Field, name: st
 def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
     """A line's cells: each partner and seat of the member, with its figures by slice."""
     figures, rows = Figures(games, field), []
-    for number, seat in figures.cells:
-        partner = figures.partners[number]
-        by_slice = {name: figures.mean("points", [(number, seat)], name) for name in field.slices}
-        rest = {name: figures.mean(name, [(number, seat)], field.headline) for name in MEASURES if name != "points"}
+    for i, seat in figures.cells:
+        partner = figures.partners[i]
+        by_slice = {name: figures.mean("points", [(i, seat)], name) for name in field.slices}
+        others = {name: figures.mean(name, [(i, seat)], field.headline) for name in MEASURES if name != "points"}
         rows.append(
             {
                 "partner": partner,
                 "seat": seat,
                 "replicates": len(games[partner].tally.games[seat]),
-                "points": {name: _digits(each.mean) for name, each in by_slice.items()},
-                "margin": {name: _digits(each.margin) for name, each in by_slice.items() if each.margin > 0},
-                **{name: _digits(each.mean) for name, each in rest.items()},
+                "points": {name: _digits(points.mean) for name, points in by_slice.items()},
+                "margin": {name: _digits(points.margin) for name, points in by_slice.items() if points.margin > 0},
+                **{name: _digits(figure.mean) for name, figure in others.items()},
             }
         )
     return rows
@@ -203,12 +203,12 @@ def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
 
 def answers_of(games: Mapping[str, PartnerGames]) -> Row:
     """The answer counts of the member over all its games, and of each partner with fallback acts."""
-    total, found = Answers(), {}
+    total, partners = Answers(), {}
     for name, played in games.items():
         total += played.answers[MEMBER]
         if name in played.answers and played.answers[name].fallbacks:
-            found[name] = played.answers[name].document()
-    return {MEMBER: total.document(), **found}
+            partners[name] = played.answers[name].document()
+    return {MEMBER: total.document(), **partners}
 
 
 def _plain(estimate: Estimate) -> Row | None:
@@ -222,7 +222,7 @@ def _digits(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), DIGITS)
 
 
-PARTS_OF = {HEADLINE: (1, 2), ALL: (0, 1, 2), **{name: (number,) for number, name in enumerate(PARTS)}}
+PARTS_OF = {HEADLINE: (1, 2), ALL: (0, 1, 2), **{name: (part,) for part, name in enumerate(PARTS)}}
 
 
 class References(NamedTuple):
@@ -268,9 +268,9 @@ def with_references(row: Row) -> Row:
 
 
 def _with_reference(cell: Row) -> Row:
-    rest = {key: value for key, value in cell.items() if not key.startswith("reference")}
-    own, seat = _references_to(cell["partner"]), cell["seat"]
-    if own is None:
-        return rest
-    values = {name: _digits(own.values[name][seat]) for name in cell["points"]}
-    return {**rest, "reference": values, "reference_exact": own.exact[seat]}
+    fields = {key: value for key, value in cell.items() if not key.startswith("reference")}
+    references, seat = _references_to(cell["partner"]), cell["seat"]
+    if references is None:
+        return fields
+    values = {name: _digits(references.values[name][seat]) for name in cell["points"]}
+    return {**fields, "reference": values, "reference_exact": references.exact[seat]}

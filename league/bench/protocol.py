@@ -54,7 +54,7 @@ def lewis_field(sample: int | None = None) -> Field:
     assert table is not None
     part = np.stack([view_parts(table, seat) for seat in (0, 1)])
     slices = {HEADLINE: part > 0, ALL: np.ones_like(part, dtype=bool)}
-    slices |= {name: part == number for number, name in enumerate(PARTS)}
+    slices |= {name: part == i for i, name in enumerate(PARTS)}
     return Field(source, "lewis", sample is None, slices)
 
 

@@ -125,28 +125,28 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
             raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
         names_in_use = ledger.in_use()
-    by_name = {each.name: each for each in members}
-    mains = [each.name for each in members if each.role == "main"]
+    by_name = {entry.name: entry for entry in members}
+    mains = [entry.name for entry in members if entry.role == "main"]
     if member is None and len(mains) != 1:
         raise InputError(f"name the member of {directory.path} to measure with --member: one of {', '.join(by_name)}")
     chosen = mains[0] if member is None else member
     if chosen not in by_name:
         raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
-    found = by_name[chosen]
-    if found.spec is not None and found.blob is None and not found.live:
+    measured = by_name[chosen]
+    if measured.spec is not None and measured.blob is None and not measured.live:
         with names_in_use:
-            require_allowed(found.spec)
-        return submission_of_spec(found.spec, name or chosen)
-    blob = states[chosen].blob if found.live else found.blob
+            require_allowed(measured.spec)
+        return submission_of_spec(measured.spec, name or chosen)
+    blob = states[chosen].blob if measured.live else measured.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
     assert blob is not None
     from league.tasks.blobs import read_blob  # loads PyTorch
 
-    past = blob_ancestry(read_blob(directory.blobs, blob).about, config, found.parent or chosen)
-    identity = spec_name({"kind": "checkpoint", "greedy": found.role != "sampled_oracle", "sha256": blob})
-    if found.role in ORACLES:
+    past = blob_ancestry(read_blob(directory.blobs, blob).about, config, measured.parent or chosen)
+    identity = spec_name({"kind": "checkpoint", "greedy": measured.role != "sampled_oracle", "sha256": blob})
+    if measured.role in ORACLES:
         identity = spec_name({"kind": "best_response", "to": identity})
-    source = PlayerSource(None, (Entrant(found, blob), Place(directory.blobs)))
+    source = PlayerSource(None, (Entrant(measured, blob), Place(directory.blobs)))
     return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
 
 
@@ -165,7 +165,7 @@ def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
 
 def _greedy_inside(key: str, value: Any) -> Any:
     if key == LIST_FROM and isinstance(value, list | tuple):
-        return [_greedy_inside(key, each) for each in value]
+        return [_greedy_inside(key, item) for item in value]
     if isinstance(value, Mapping) and "kind" in value:
         return greedy_spec(value)
     if isinstance(value, str):
@@ -180,8 +180,8 @@ def _greedy_inside(key: str, value: Any) -> Any:
 @lru_cache(maxsize=64)
 def _partner(source: PlayerSource) -> Partner:
     if source.weights is not None:
-        member, place = source.weights
-        return SEATING.partner(member, place, greedy=True)
+        member, folder = source.weights
+        return SEATING.partner(member, folder, greedy=True)
     assert source.spec is not None
     return seat_occupant(source.spec)
 
@@ -250,8 +250,8 @@ def play_roster(
     """
     played: dict[str, PartnerGames] = {}
     calls = [(player, partner, field, replicates, label) for partner in partners]
-    for done, (place, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
-        played[partners[place]] = games
+    for done, (i, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
+        played[partners[i]] = games
         report(f"{done} of {len(partners)} partners")
     return {partner: played[partner] for partner in partners}
 
@@ -267,10 +267,10 @@ def exploitability_of(player: PlayerSource) -> Row | None:
     partner, source = player.partner(), lewis_field().source
     if not (is_free(partner) and exact_by_answers(partner, RULES)):
         return None
-    own = self_play_values(partner, source, RULES)
+    itself = self_play_values(partner, source, RULES)
     response = [response_value(partner, source, RULES, seat).low for seat in (0, 1)]
-    gain = [best - alone for best, alone in zip(response, own, strict=True)]
-    return {"self_play": list(own), "response": response, "gain": gain, "nashconv": sum(gain)}
+    gain = [best - alone for best, alone in zip(response, itself, strict=True)]
+    return {"self_play": list(itself), "response": response, "gain": gain, "nashconv": sum(gain)}
 
 
 def check_committed(allow_uncommitted: bool, root: Path = CHECKOUT) -> None:

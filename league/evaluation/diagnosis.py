@@ -161,7 +161,9 @@ def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tup
         whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
         demanded[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
         by_turn.setdefault(turns.turns_taken // 2, []).append(demanded)
-    return tuple((own, Tally.of(np.stack(shares), groups).mean(confidence)) for own, shares in sorted(by_turn.items()))
+    return tuple(
+        (turn, Tally.of(np.stack(shares), groups).mean(confidence)) for turn, shares in sorted(by_turn.items())
+    )
 
 
 def _usage_counts(player: Partner) -> dict[str, int]:
@@ -177,7 +179,7 @@ def _usage_per_game(before: Mapping[str, int], player: Partner, games: int) -> d
     """The usage of a language model since the counts ``before``, per game."""
     if not isinstance(player, LLMPartner):
         return {}
-    spent = {name: number - before.get(name, 0) for name, number in _usage_counts(player).items()}
+    spent = {name: count - before.get(name, 0) for name, count in _usage_counts(player).items()}
     prompt, completion = spent.get("prompt_tokens", 0), spent.get("completion_tokens", 0)
     client, usd, cached = uncached_client(player.client), 0.0, spent.get("cache_hits", 0) > 0
     if isinstance(client, RemoteClient):

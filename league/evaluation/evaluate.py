@@ -126,10 +126,13 @@ def evaluate(
     reference = _Reference(None, None, (f"no best response to {opponent}: {IN_GAMES_ONLY}",))
     if exact or is_free(partner):
         zoo = () if expensive_to_query(player.traits) else scripted_names()
-        tried = {**({name: player} if is_free(player) else {}), **{each: seat_occupant(each) for each in zoo}}
+        tried = {
+            **({name: player} if is_free(player) else {}),
+            **{scripted: seat_occupant(scripted) for scripted in zoo},
+        }
         reference = _reference(terms, tried, opponent, partner, counted, report)
     points = points_of_reference(terms, counted)
-    costly = {occupant for occupant, each in sighted.items() if expensive_to_query(each.traits)}
+    costly = {seated for seated, occupant in sighted.items() if expensive_to_query(occupant.traits)}
     rivals = [line for line in (reference.best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     return Evaluation(
         member=name,
@@ -145,16 +148,20 @@ def evaluate(
         values=reference.values,
         points=points,
         shares={rival.name: _shares(played, rival, confidence) for rival in rivals},
-        answers={each: own for each, own in games.answers.items() if own.fallbacks or each in costly},
+        answers={seated: counts for seated, counts in games.answers.items() if counts.fallbacks or seated in costly},
         protocols=protocols,
     )
 
 
 def _protocols(sighted: Mapping[str, Partner]) -> tuple[dict[str, str], list[str]]:
     """How each network plays, greedy or sampled, and the notes on it and on privileged players."""
-    notes = [f"{name} sees what its seat cannot see" for name, each in sighted.items() if each.traits.privileged]
-    networks = {name: each for name, each in sighted.items() if each.traits.learned and not each.traits.costly}
-    protocols = {name: GREEDY if each.traits.deterministic else SAMPLED for name, each in networks.items()}
+    notes = [
+        f"{name} sees what its seat cannot see" for name, occupant in sighted.items() if occupant.traits.privileged
+    ]
+    networks = {
+        name: occupant for name, occupant in sighted.items() if occupant.traits.learned and not occupant.traits.costly
+    }
+    protocols = {name: GREEDY if occupant.traits.deterministic else SAMPLED for name, occupant in networks.items()}
     notes += [
         f"{name} {MIXED if isinstance(networks[name], Mixture) else PROTOCOLS[protocol]}"
         for name, protocol in protocols.items()
@@ -186,7 +193,7 @@ def _reference(
     report(f"the value of a best response to {opponent}")
     try:
         players = (None, None) if response is None else response.players
-        candidates = [tried if found is None else {**tried, FOUND: found} for found in players]
+        candidates = [tried if response is None else {**tried, FOUND: response} for response in players]
         opens, answers = (
             known_response_value(response, partner, terms.source, terms.rules, seat, candidates[seat])
             for seat in (0, 1)
@@ -264,8 +271,8 @@ def line_of(
 
 def _shares(line: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
     """Own points as a share of the rival's in the same games, paired, by view."""
-    own, other = (_by_view(each.tally[:, NUMBER["points"]]) for each in (line, rival))
-    return {view: own[view].ratio(other[view], confidence) for view in VIEWS}
+    points, others = (_by_view(of_player.tally[:, NUMBER["points"]]) for of_player in (line, rival))
+    return {view: points[view].ratio(others[view], confidence) for view in VIEWS}
 
 
 def _by_view(tally: Tally) -> dict[str, Tally]:

@@ -126,9 +126,13 @@ def final_evaluation(
     :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
     """
     mains, partners, exploiters_by_name = (
-        {name: seat_occupant(each) for name, each in group.items()} for group in (members, opponents, exploiters or {})
+        {name: seat_occupant(occupant) for name, occupant in group.items()}
+        for group in (members, opponents, exploiters or {})
     )
-    named = {**{name: each for name, each in opponents.items() if isinstance(each, str | Mapping)}, **(specs or {})}
+    named = {
+        **{name: occupant for name, occupant in opponents.items() if isinstance(occupant, str | Mapping)},
+        **(specs or {}),
+    }
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed, exact)
     players = {**mains, **partners}.items()
     notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]
@@ -144,8 +148,8 @@ def final_evaluation(
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
-        for name, each in games.items():
-            matchups[name].append(Matchup(opponent, line_of(name, terms, each), marks, known))
+        for name, measured in games.items():
+            matchups[name].append(Matchup(opponent, line_of(name, terms, measured), marks, known))
     evaluations = []
     for name, player in mains.items():
         if not matchups[name]:
@@ -197,8 +201,8 @@ def _reference_and_best_known(
     """
     nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
     ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
-    found = reference_of(spec) if ordinary and spec is not None else None
-    if found is not None:
+    stored = reference_of(spec) if ordinary and spec is not None else None
+    if stored is not None:
         # In each game the stored mean points over the games of its part.
         first, second = (
             nothing
@@ -206,11 +210,11 @@ def _reference_and_best_known(
             else ReferenceMark(
                 EXACT if side.exact else BOUND, np.array(side.high_in)[view_parts(terms.scenarios, seat)]
             )
-            for seat, side in enumerate(found.seats)
+            for seat, side in enumerate(stored.seats)
         )
-        if found.exact:
+        if stored.exact:
             return (first, second), None
-        opens, answers = found.seats
+        opens, answers = stored.seats
         if opens is None or answers is None:
             return (first, second), _best_of_zoo(terms, opponent, partner, None)
         return (first, second), (_stored_response(terms, 0, opens), _stored_response(terms, 1, answers))
@@ -240,8 +244,8 @@ def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
         return True
     name = "" if spec is None else identity(spec)
     seconds = {
-        other: sum(math.inf if side is None else side.seconds for side in each.seats)
-        for other, each in stored_references().items()
+        other: sum(math.inf if side is None else side.seconds for side in reference.seats)
+        for other, reference in stored_references().items()
         if other.partition("(")[0] == name.partition("(")[0]
     }
     duration = seconds.get(name, max(seconds.values(), default=math.inf))
@@ -262,7 +266,7 @@ def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[Sea
 
 
 def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
-    """What the stored response of ``seat`` earns: in each game its mean over the games of that part."""
+    """Points of the stored response of ``seat``: in each game its mean over the games of that part."""
     return BestKnown(ON_FILE, float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean()))
 
 
@@ -280,8 +284,13 @@ def _best_of_zoo(
         except PlayError as error:
             if error.player == opponent:
                 raise
-    means = [{name: float(games[seat]["own"].mean()) for name, games in tried.items()} for seat in (0, 1)]
-    first, second = (BestKnown(best := max(of, key=lambda name: of[name]), of[best]) for of in means)
+    first, second = (
+        max(
+            (BestKnown(name, float(games[seat]["own"].mean())) for name, games in tried.items()),
+            key=lambda known: known.points,
+        )
+        for seat in (0, 1)
+    )
     return first, second
 
 
@@ -293,11 +302,11 @@ def _evaluate_member(
     exploiters_by_name: Mapping[str, Partner],
     notes: list[str],
 ) -> MemberEvaluation:
-    own = Tally.stack([each.played.tally for each in matchups])  # [W, 2, figures, GROUPS]
-    points, deals, welfare = (own[:, :, NUMBER[figure]] for figure in ("points", "deals", "welfare"))
-    marks = np.array([[mark.points for mark in each.marks] for each in matchups])
+    played = Tally.stack([matchup.played.tally for matchup in matchups])  # [W, 2, figures, GROUPS]
+    points, deals, welfare = (played[:, :, NUMBER[figure]] for figure in ("points", "deals", "welfare"))
+    marks = np.array([[mark.points for mark in matchup.marks] for matchup in matchups])
     reference = Tally.of(marks, scenario_groups(terms.scenarios))
-    exact = np.array([[mark.kind == EXACT for mark in each.marks] for each in matchups])
+    exact = np.array([[mark.kind == EXACT for mark in matchup.marks] for matchup in matchups])
     games = play(terms, name, (player, player), name, player, complete=True).games[0]  # seen from each seat
     alone = line_of(name, terms, (measures_of_games(games, 0), measures_of_games(games, 1)))
     exploited = []
@@ -317,21 +326,21 @@ def _evaluate_member(
         over_cells(deals, seed=seed, confidence=confidence),
         over_cells(welfare, seed=seed, confidence=confidence),
         alone,
-        tuple(sorted(exploited, key=lambda each: -(each.gain[0].mean + each.gain[1].mean))),
+        tuple(sorted(exploited, key=lambda result: -(result.gain[0].mean + result.gain[1].mean))),
         gains,
         None if gains is None else split_gains(gains, terms.source, terms.rules),
     )
 
 
-def _exploiter_result(exploiter: str, taken: Tally, alone: Tally, points: Tally, confidence: float) -> ExploiterResult:
-    """``taken``, ``alone``: games of the exploiter and of the member with itself, ``[2, figures, GROUPS]``.
+def _exploiter_result(exploiter: str, games: Tally, alone: Tally, points: Tally, confidence: float) -> ExploiterResult:
+    """``games``, ``alone``: of the exploiter and of the member with itself, ``[2, figures, GROUPS]``.
 
     ``points``: the member's against all opponents, ``[W, 2, GROUPS]``.
     """
-    own, left = NUMBER["points"], NUMBER["left"]
-    usual = Tally(points.sums.mean(axis=0), points.games.mean(axis=0))  # all opponents' scenarios are the same
-    gain = [(taken[seat, own] - alone[seat, own]).mean(confidence) for seat in (0, 1)]
-    drop = [(usual[seat] - taken[1 - seat, left]).mean(confidence) for seat in (0, 1)]
+    own, partner = games[:, NUMBER["points"]], games[:, NUMBER["left"]]
+    usual = points.averaged()  # the scenarios are the same with all opponents
+    gain = [(own[seat] - alone[seat, NUMBER["points"]]).mean(confidence) for seat in (0, 1)]
+    drop = [(usual[seat] - partner[1 - seat]).mean(confidence) for seat in (0, 1)]
     return ExploiterResult(exploiter, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
@@ -341,7 +350,7 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
         return None
     try:
         reply = best_known_response(player, terms.source, terms.rules)
-        candidates = [{FOUND: found} for found in reply.players]
+        candidates = [{FOUND: response} for response in reply.players]
         return exploitability_by_seat(player, terms.source, terms.rules, reply, candidates)
     except NotComputable:
         return None

@@ -78,8 +78,8 @@ def _weights(seed: int) -> Doubles:
 
 def _shares(points: Tally, reference: Tally, weights: Doubles) -> Doubles:
     """The shares ``[1 + R, W, 2]``; ``nan`` where the reference is unknown or gets nothing."""
-    mine, most = points.sums @ weights.T, reference.sums @ weights.T
-    shares = np.divide(mine, most, out=np.full(mine.shape, np.nan), where=most > LEAST)
+    sums, most = points.sums @ weights.T, reference.sums @ weights.T
+    shares = np.divide(sums, most, out=np.full(sums.shape, np.nan), where=most > LEAST)
     return np.moveaxis(shares, -1, 0)
 
 
@@ -99,9 +99,9 @@ def _worst_weights(shares: Doubles) -> Doubles:
     """
     known = ~np.isnan(shares)
     seats = known.sum(axis=1)
-    some = np.flatnonzero(seats)
+    known_partners = np.flatnonzero(seats)
     weights = np.zeros(shares.shape)
-    if len(some):
-        per_partner = worst_tenth_weights(_over_cells(shares[some]))
-        weights[some] = known[some] * (per_partner / seats[some])[:, None]
+    if len(known_partners):
+        per_partner = worst_tenth_weights(_over_cells(shares[known_partners]))
+        weights[known_partners] = known[known_partners] * (per_partner / seats[known_partners])[:, None]
     return weights
