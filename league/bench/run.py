@@ -258,7 +258,7 @@ def play_roster(
 
 @lru_cache(maxsize=16)  # the rosters of one submission ask for the same
 def exploitability_of(player: PlayerSource) -> Row | None:
-    """What exact best responses gain over self-play, points of ten over all scenarios, as plain values by seat.
+    """Gains of exact best responses over self-play, points of ten over all scenarios, as plain values by seat.
 
     NashConv is the sum of both seats' gains (Lanctot et al. 2017, arXiv 1711.00832, section 2). ``None`` where the
     player acts at random or remembers (there is no exact best response), or is code of others (it is queried in its
@@ -403,7 +403,7 @@ def _check_sample(submission: Submission, opponents: Opponents, field: Field, sa
 
 
 def _submission_document(submission: Submission, origin: Provenance) -> Row:
-    """What is known of a submission, as plain values."""
+    """The submission as plain values."""
     traits = submission.player.partner().traits
     return {
         "name": submission.name,

@@ -154,7 +154,7 @@ def evaluate(
 
 
 def _protocols(sighted: Mapping[str, Partner]) -> tuple[dict[str, str], list[str]]:
-    """How each network plays, greedy or sampled, and the notes on it and on privileged players."""
+    """Play of each network, greedy or sampled, and the notes on it and on privileged players."""
     notes = [
         f"{name} sees what its seat cannot see" for name, occupant in sighted.items() if occupant.traits.privileged
     ]

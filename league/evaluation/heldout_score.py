@@ -12,7 +12,7 @@ from league.evaluation.matches import Result, heldout_terms, score
 
 
 def heldout_score(member: Spec | Partner, against: Spec = "heuristic", *, seed: int = 0) -> Result:
-    """What ``member`` scores against ``against`` under the default rules, each held-out scenario once in either seat.
+    """Score of ``member`` against ``against`` under the default rules, each held-out scenario once in either seat.
 
     Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.
     """

@@ -53,7 +53,7 @@ class ReliabilityBin(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """How closely one policy matches people."""
+    """Closeness of one policy to people."""
 
     accuracy: Accuracy  # of its likeliest act and split
     acts: tuple[ActCount, ...]

@@ -18,8 +18,8 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import UNREACHED_BOUND, Decisions, HintSource, Partner, Turns
-from dond_marl.statistics import Estimate, scenario_groups
-from league.figures.measures import NUMBER, Measures, figures, measures_of_games, tally_of
+from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
+from league.figures.measures import Measures, measures_of_games
 from league.figures.tally import Tally
 from league.tasks.answers import Answers, answers_of, unreachable_member
 
@@ -88,13 +88,16 @@ class SeatGames(NamedTuple):
         return measures_of_games(self.games[0], 0), measures_of_games(self.games[1], 1)
 
     def tally(self) -> Tally:
-        """``[seat, figure, GROUPS]`` by the player's seat, without games in which a seat was not reached.
+        """Own points, deals and turns, ``[seat, 3, GROUPS]``, by the player's seat; they need no solved scenarios.
 
-        Raises :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
+        Games in which a seat was not reached are left out.
         """
-        groups = scenario_groups(self.games[0].scenarios)
-        pairs = zip(self.measures(), self.games, strict=True)
-        return Tally.stack([tally_of(measured, groups, games.valid) for measured, games in pairs])
+        groups, tallies = scenario_groups(self.games[0].scenarios), []
+        for seat, games in enumerate(self.games):
+            points = points_of_ten(games.scores, games.scenarios.pool_values)[:, seat]
+            values = np.stack([points, games.deal, games.turns])
+            tallies.append(Tally.of(values, groups, np.broadcast_to(games.valid, values.shape)))
+        return Tally.stack(tallies)
 
 
 def play(
@@ -180,10 +183,15 @@ class Scores(NamedTuple):
 def score(member: Partner, against: Partner, terms: Terms, hints: HintSource | None = None) -> Result:
     """Play ``member`` against one partner; ``hints`` advises ``member``. Raises as :func:`play` does."""
     played = play(terms, MEMBER, (member, member), PARTNER, against, hints=hints)
-    tally = played.tally()
-    both, first, second = (figures(cell, terms.confidence) for cell in (tally.pooled(), tally[0], tally[1]))
-    answers = {name: counts for name, counts in played.answers.items() if counts.fallbacks}
-    return Result(both.points, (first.points, second.points), both.deals.mean, both.turns.mean, answers)
+    tally, confidence = played.tally(), terms.confidence
+    points, deals, turns = (tally[:, i] for i in range(3))
+    return Result(
+        points=points.pooled().mean(confidence),
+        as_seat=(points[0].mean(confidence), points[1].mean(confidence)),
+        deals=float(deals.pooled().means()),
+        turns=float(turns.pooled().means()),
+        answers={name: counts for name, counts in played.answers.items() if counts.fallbacks},
+    )
 
 
 def scores(
@@ -197,7 +205,7 @@ def scores(
     for name in opponents:
         report(name)
         tallies.append(play(terms, MEMBER, (member, member), name, seat_occupant(name)).tally())
-    by_opponent = Tally.stack(tallies)
-    points, deals = (by_opponent[:, :, NUMBER[figure]] for figure in ("points", "deals"))
+    by_opponent = Tally.stack(tallies)  # [opponents, seat, 3, GROUPS]
+    points, deals = by_opponent[:, :, 0], by_opponent[:, :, 1]
     against = {name: points[i].mean(terms.confidence) for i, name in enumerate(opponents)}
-    return Scores(points.mean(terms.confidence), deals.mean(terms.confidence).mean, against)
+    return Scores(points.mean(terms.confidence), float(deals.means().mean()), against)

@@ -52,7 +52,7 @@ def proximity(points: Tally, reference: Tally, exact: Bools, *, seed: int, confi
     worst = _worst_weights(shares[0])
 
     def estimates(values: Doubles, drawn: Doubles | None = None) -> Estimates:
-        """Of ``values[1 + R, ...]`` the first, with the interval of the others or of those ``drawn``."""
+        """The first of ``values[1 + R, ...]``, with the interval of the others or of those ``drawn``."""
         return with_interval(values[0], values[1:] if drawn is None else drawn, confidence, enough=points.has_interval)
 
     mean = _over_cells(shares)

@@ -141,13 +141,14 @@ class CrossPlay:
         Against ``opponents``, by default all others; in both seats, or in ``seat``.
         """
         i = self.place[member]
-        others = [j for j in range(len(self.members)) if j != i]
-        if opponents is not None:
+        if opponents is None:
+            others = [j for j in range(len(self.members)) if j != i]
+        else:
             others = [self.place[name] for name in opponents]
         rows = np.concatenate([self._row[i, others], self._row[others, i]]).astype(np.int64)
         seats = np.repeat((0, 1), len(others))
-        kept = (rows >= 0) & (seats == (seats if seat is None else seat))
-        rows, seats = rows[kept], seats[kept]
+        stored = rows >= 0 if seat is None else (rows >= 0) & (seats == seat)
+        rows, seats = rows[stored], seats[stored]
         played = self.totals["games"][rows] > 0
         return rows[played], seats[played]
 

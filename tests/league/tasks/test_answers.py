@@ -115,7 +115,7 @@ def left_out(leg: SeatOrderResult, games: np.ndarray) -> SeatOrderResult:
     return leg._replace(causes=causes)
 
 
-def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
+def test_unreached_games_leave_the_ladder_as_if_not_played(place):
     scenarios = LEWIS.block(5, 48, 128)
     legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play_match(task, place).legs]
     gone = np.flatnonzero(np.arange(128) % 40 == 7)
@@ -132,7 +132,7 @@ def test_every_fold_says_the_same_as_if_the_games_had_not_been_played(place):
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
 
 
-def test_a_gate_compares_on_the_games_that_count_alone():
+def test_gate_compares_counted_games():
     draw = np.random.default_rng(0)
     own, theirs, before = (draw.uniform(0, 10, (3, 2, 60)) for _ in range(3))
     groups, gone = np.arange(60), np.arange(60) % 20 == 3
@@ -192,19 +192,18 @@ def few_terms(size: int = 200) -> Terms:
     return Terms(LEWIS, LEWIS.block(0, 0, size), Rules())
 
 
-def test_an_evaluation_of_a_member_that_never_spoke_gives_no_figures(absent, tmp_path, capsys):
+def test_evaluation_of_an_unreachable_member_has_no_figures(absent, tmp_path, capsys):
     path = tmp_path / "e.json"
     assert dond("evaluate", "--member", "absent", "--against", "heuristic", "--sample", 20, "--json", path) == 1
-    said = capsys.readouterr()
-    assert "points" not in said.out and "Traceback" not in said.err
-    assert "absent" in said.err and "not reached" in said.err
+    printed = capsys.readouterr()
+    assert "points" not in printed.out and "absent" in printed.err and "Traceback" not in printed.err
     document = json.loads(path.read_text())
-    assert document["refused"] in said.err
+    assert document["refused"] in printed.err
     counts = {row["figure"]: row["value"] for row in document["figures"] if row["member"] == "absent"}
     assert counts["decisions, answered"] == 0 and counts["decisions, not reached"] == counts["decisions, asked"] > 0
 
 
-def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absent, tmp_path, capsys):
+def test_evaluation_counts_answers_on_screen_and_in_files(absent, tmp_path, capsys):
     files = {name: tmp_path / f"e.{name}" for name in ("json", "csv")}
     flags = [text for name, path in files.items() for text in (f"--{name}", path)]
     assert dond("evaluate", "--member", FEW, "--against", "pushover", "--sample", 200, "--max-turns", 2, *flags) == 0
@@ -219,7 +218,7 @@ def test_an_evaluation_says_who_answered_above_its_tables_and_in_its_files(absen
     assert asked["member"] == FEW and float(asked["value"]) == counts["decisions, asked"]
 
 
-def test_games_out_of_reach_enter_no_figure_of_an_evaluation(absent):
+def test_unreached_games_enter_no_figure(absent):
     evaluation = evaluate(FEW, "pushover", LEWIS, Rules(2), sample=200)
     kept = 400 - evaluation.answers[FEW].left_out
     assert kept < 400
@@ -231,7 +230,7 @@ def test_games_out_of_reach_enter_no_figure_of_an_evaluation(absent):
         score(seat_occupant(MANY), Heuristic(), few_terms())
 
 
-def test_the_final_evaluation_leaves_out_whoever_is_not_always_reached(absent):
+def test_final_evaluation_needs_players_that_are_always_reached(absent):
     far = seat_occupant(FEW)
     with pytest.raises(PlayError, match=r"absent.* failed as seat_0: UnreachedError"):
         play(few_terms(), "main", (Heuristic(), Heuristic()), FEW, far, complete=True)
