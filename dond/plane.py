@@ -21,7 +21,7 @@ from dond_marl.seats import Doubles
 from dond_marl.solvers.solve import solve, split_scores
 from dond_marl.statistics import TEN
 from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
-from league.figures.measures import Figures, score_pairs
+from league.figures.measures import PlayedFigures, score_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ def frontier(scenarios: Scenarios) -> Doubles:
     return corners
 
 
-def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> None:
+def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures]) -> None:
     """Write the figure to ``path``. Raises :class:`PlotError`."""
     check_drawable(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
@@ -146,7 +146,7 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, Figures]) -> No
         raise PlotError(f"--plot {path}: cannot be written ({error.strerror})") from error
 
 
-def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tuple[str, Figures, Style]]:
+def _marks(evaluation: Evaluation, human: Mapping[str, PlayedFigures]) -> Iterator[tuple[str, PlayedFigures, Style]]:
     """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
     last = ultimatum_seat(evaluation.rules)
     for line in evaluation.points:
@@ -161,7 +161,7 @@ def _marks(evaluation: Evaluation, human: Mapping[str, Figures]) -> Iterator[tup
     yield _short_name(evaluation, evaluation.member), evaluation.played.figures[BOTH], MEMBER_STYLE
 
 
-def _mark(axes: Axes, name: str, figures: Figures, style: Style) -> None:
+def _mark(axes: Axes, name: str, figures: PlayedFigures, style: Style) -> None:
     own, left = figures.points, figures.left
     axes.errorbar(
         own.mean,

@@ -29,7 +29,7 @@ from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BOTH, line_of
 from league.evaluation.matches import Terms, play
-from league.figures.measures import NUMBER, Figures, measures_of_games, score_pairs
+from league.figures.measures import NUMBER, PlayedFigures, measures_of_games, score_pairs
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -44,7 +44,7 @@ class Match(NamedTuple):
     names: tuple[str, str]
     source: str
     seed: int
-    both: tuple[Figures, Figures]  # of the first and of the second, over both seats
+    both: tuple[PlayedFigures, PlayedFigures]  # of the first and of the second, over both seats
     ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]

@@ -84,7 +84,7 @@ def partner_games(replicates: Iterable[SeatGames], field: Field) -> PartnerGames
     return PartnerGames(Tally.stack(tallies, axis=1), answers, offers, insists)
 
 
-class Figures:
+class CellMeans:
     """Means of one submission's games; ``mean`` takes any cells, any slice of the scenarios, any of the measures."""
 
     def __init__(self, games: Mapping[str, PartnerGames], field: Field) -> None:
@@ -129,7 +129,7 @@ def noisy_mean(tally: Tally) -> tuple[float, float, int]:
 
 def figures_of(games: Mapping[str, PartnerGames], field: Field) -> Row:
     """The figures of a line: each a value with its interval, ``None`` where it is not known."""
-    figures, head = Figures(games, field), field.headline
+    figures, head = CellMeans(games, field), field.headline
     cells, partners = figures.cells, figures.partners
     points = {cell: figures.mean("points", [cell], head).mean for cell in cells}
     worst = min(cells, key=lambda cell: points[cell])
@@ -177,13 +177,13 @@ def label_gains(
 
 
 def _points_by_partner(games: Mapping[str, PartnerGames], field: Field, name: str) -> float:
-    figures = Figures(games, field)
+    figures = CellMeans(games, field)
     return figures.mean("points", figures.cells, name).mean
 
 
 def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
     """A line's cells: each partner and seat of the member, with its figures by slice."""
-    figures, rows = Figures(games, field), []
+    figures, rows = CellMeans(games, field), []
     for i, seat in figures.cells:
         partner = figures.partners[i]
         by_slice = {name: figures.mean("points", [(i, seat)], name) for name in field.slices}

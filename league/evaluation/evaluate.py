@@ -28,8 +28,8 @@ from league.evaluation.matches import PlayError, Terms, UnreachedError, play
 from league.figures.measures import (
     FIGURES,
     NUMBER,
-    Figures,
     Measures,
+    PlayedFigures,
     figures,
     measures_of_concepts,
     tally_of,
@@ -61,7 +61,7 @@ class PlayerLine(NamedTuple):
     name: str
     points: tuple[Doubles, Doubles]  # by seat: own and the partner's points of ten in each game that counts, [N, 2]
     tally: Tally  # [seat, figure, GROUPS]
-    figures: Mapping[str, Figures]
+    figures: Mapping[str, PlayedFigures]
 
 
 class Evaluation(NamedTuple):
@@ -239,10 +239,12 @@ def points_of_reference(terms: Terms, counted: tuple[Bools, Bools] | None = None
     return tuple(line_of(name, terms, seats, counted) for name, seats in by_concept.items())
 
 
-def human_figures(line: HumanLine) -> dict[str, Figures]:
+def human_figures(line: HumanLine) -> dict[str, PlayedFigures]:
     """The human line as figures by view: the first speaker is ``seat_0``; figures without data are ``nan``."""
     names = {figure: terms.human for figure, terms in FIGURES.items()}
-    all_sides = Figures(**{figure: UNKNOWN if name is None else line.figures[name] for figure, name in names.items()})
+    all_sides = PlayedFigures(
+        **{figure: UNKNOWN if name is None else line.figures[name] for figure, name in names.items()}
+    )
     seats = [
         all_sides._replace(
             points=line.figures[own],

@@ -23,7 +23,7 @@ from league.figures.tally import Tally
 Measures = Mapping[str, Doubles]  # by name, [N]; nan where a game says nothing, as a ratio to an optimum of 0
 
 
-class Figures(NamedTuple):
+class PlayedFigures(NamedTuple):
     """The figures of one player in one view, by their names in :data:`FIGURES`, with intervals over scenarios.
 
     ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
@@ -196,9 +196,9 @@ def tally_of(measured: Measures, groups: Rows, counted: Bools) -> Tally:
     return Tally.of(rows, groups, among & ~np.isnan(rows))
 
 
-def figures(tally: Tally, confidence: float) -> Figures:
+def figures(tally: Tally, confidence: float) -> PlayedFigures:
     """The figures of a tally ``[figures, GROUPS]``, of one seat or pooled over several."""
-    return Figures(
+    return PlayedFigures(
         **{
             name: tally[i].share(confidence) if terms.is_share else tally[i].mean(confidence)
             for i, (name, terms) in enumerate(FIGURES.items())

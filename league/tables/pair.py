@@ -9,8 +9,7 @@ from dond_marl.game import SEATS
 from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, human_figures, mean_of_seats
 from league.evaluation.exploitability import Probe
 from league.evaluation.matches import UnreachedError
-from league.figures.measures import FIGURES, score_pairs
-from league.figures.measures import Figures as PlayedFigures
+from league.figures.measures import FIGURES, PlayedFigures, score_pairs
 from league.tables.blocks import Unit
 from league.tables.rows import FigureRow, Figures, bounded_row, figure_row
 from league.tasks.answers import Answers

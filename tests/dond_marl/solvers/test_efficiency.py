@@ -18,7 +18,7 @@ from dond_marl.solvers.efficiency import Efficiency, ImpossibleScore, efficiency
 from dond_marl.solvers.solve import Concept, solve
 from dond_marl.splits import grid
 from dond_marl.statistics import scenario_groups
-from league.figures.measures import Figures, figures, measures_of_efficiency, tally_of
+from league.figures.measures import PlayedFigures, figures, measures_of_efficiency, tally_of
 
 # 1 book, 1 hat, 3 balls. On the Pareto frontier seat_0 has all balls (test_solve.py draws it):
 # 3, 10 (largest sum)   5, 6 (largest smaller share)   8, 4 (largest product, 32)   10, 0
@@ -31,7 +31,7 @@ def played(scenarios: list[Scenario], scores: list[tuple[int, int] | None]) -> E
     return efficiency(pack(scenarios), points, np.array([pair is not None for pair in scores]))
 
 
-def means_of(games: Efficiency, confidence: float = 0.95) -> Figures:
+def means_of(games: Efficiency, confidence: float = 0.95) -> PlayedFigures:
     """Their means, own points being those of seat_0."""
     return figures(tally_of(measures_of_efficiency(games, 0), games.groups, np.ones(games.size, bool)), confidence)
 

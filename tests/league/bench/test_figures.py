@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.scenarios.sources import PARTS, open_source
 from dond_marl.statistics import GROUPS, scenario_groups
-from league.bench.figures import MEASURES, Figures, PartnerGames, noisy_mean
+from league.bench.figures import MEASURES, CellMeans, PartnerGames, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, Field, lewis_field
 from league.evaluation.matches import MEMBER
 from league.figures.tally import Tally
@@ -51,7 +51,7 @@ def test_interval_has_its_nominal_coverage():
     truth = rng.random((2, 1, field.source.table.size)) * 6
     for _ in range(200):
         points = truth + rng.normal(size=(2, 4, truth.shape[2]))
-        figures = Figures({"partner": games_of(points, field)}, field)
+        figures = CellMeans({"partner": games_of(points, field)}, field)
         mean = figures.mean("points", [(0, 0), (0, 1)], ALL)
         covered += mean.low <= truth.mean() <= mean.high
     assert 0.9 <= covered / 200 <= 0.99
@@ -69,7 +69,7 @@ def test_slices_partition_the_scenarios():
 def test_a_sample_of_scenarios_has_an_interval_over_orbits_and_all_of_them_none():
     for field, doubt in ((lewis_field(300), True), (lewis_field(), False)):
         points = np.random.default_rng(1).random((2, 1, field.source.table.size))
-        mean = Figures({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
+        mean = CellMeans({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
         assert mean.mean == pytest.approx(points[0].mean())
         assert (mean.high > mean.low) is doubt
     assert not lewis_field(300).whole
@@ -79,5 +79,5 @@ def test_invalid_games_are_left_out():
     field = lewis_field(300)
     points = np.ones((2, 1, field.source.table.size))
     points[0, 0, :100] = np.nan
-    mean = Figures({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
+    mean = CellMeans({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
     assert (mean.mean, mean.n) == (1.0, 200)

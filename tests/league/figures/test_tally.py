@@ -11,7 +11,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import GROUPS, mean_over_scenarios, scenario_groups
-from league.figures.measures import FIGURES, NUMBER, Figures, figures, measures_of_games, tally_of
+from league.figures.measures import FIGURES, NUMBER, PlayedFigures, figures, measures_of_games, tally_of
 from league.figures.tally import Tally
 
 GROUPS_OF_GAMES = np.array([0, 0, 1, 2])
@@ -57,7 +57,7 @@ def test_resampled_means_of_empty_and_full_cells():
 
 def test_figures_are_registered_in_order_and_agree_with_each_other():
     """Points per game are the share of deals times points per deal, in one seat and pooled over both."""
-    assert set(FIGURES) == set(Figures._fields) and list(NUMBER.values()) == list(range(len(FIGURES)))
+    assert set(FIGURES) == set(PlayedFigures._fields) and list(NUMBER.values()) == list(range(len(FIGURES)))
     source = open_source("lewis", split="train")
     scenarios, pair = source.block(0, 0, 200), (seat_occupant("linear"), seat_occupant("random"))
     games, groups = [rollout(seats, scenarios, seed=0) for seats in (pair, pair[::-1])], scenario_groups(scenarios)
