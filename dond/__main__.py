@@ -9,7 +9,7 @@ from dond.cli.stops import STOPS
 
 def main() -> int:
     """Run ``dond`` in a process of its own, with stops handled from the start; returns the exit code."""
-    STOPS.handle_from_the_start()
+    STOPS.listen()
     from dond.cli.main import main as dond
 
     return dond()

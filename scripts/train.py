@@ -10,7 +10,7 @@ try:
     from dond.cli.stops import STOPS
 
     if __name__ == "__main__":
-        STOPS.handle_from_the_start()
+        STOPS.listen()
 
     from dond.cli.shell import run
     from dond.cli.train import command

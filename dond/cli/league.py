@@ -41,8 +41,6 @@ from league.settings.read import Config
 from league.settings.sections import BackendConfig, BackendName
 from league.tables.summaries import practice_warning
 
-PATIENCE = 0.6  # seconds that a stop waits for the run's next tick, which comes between two steps
-
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)
 @run_options("league.yaml", "a YAML file, such as configs/league.yaml", "league.seed")
@@ -119,9 +117,6 @@ def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig 
     # A live view would draw over a person's prompt. A resumed run has its settings in its ledger.
     person = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
     live, plain = console.is_terminal and not person and not quiet, QuietWatcher if quiet else PlainWatcher
-    with (
-        LiveWatcher(console) if live else nullcontext(plain(ConsoleOutput(console))) as watcher,
-        STOPS.patient(PATIENCE),
-    ):
+    with LiveWatcher(console) if live else nullcontext(plain(ConsoleOutput(console))) as watcher:
         watcher.stop_requested = lambda: STOPS.is_requested
         return run_league(config, directory, watcher, backend)

@@ -90,7 +90,8 @@ class Command(click.Command):
         self.interrupted, self.run_errors = interrupted, run_errors
 
     def invoke(self, ctx: click.Context) -> Any:
-        STOPS.message = f"stopped{self.interrupted and ': '}{self.interrupted}"
+        if not getattr(self, "files", None):  # a group of files imports a command next
+            STOPS.begin(f"stopped{self.interrupted and ': '}{self.interrupted}")
         try:
             return super().invoke(ctx)
         except self.run_errors as error:
@@ -125,8 +126,7 @@ class Group(Command, click.Group):
         if cmd_name in self.files:
             module, _, attribute = self.files[cmd_name].partition(":")
             try:
-                with STOPS.starting():
-                    command: click.Command = getattr(import_module(module), attribute or "command")
+                command: click.Command = getattr(import_module(module), attribute or "command")
             except ModuleNotFoundError as error:
                 if ctx.resilient_parsing:  # a shell completes the name alone
                     return click.Command(cmd_name)
@@ -302,8 +302,7 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
         except BaseException as error:  # noqa: BLE001  # a bug is raised again
             if not STOPS.is_requested and not is_stop(error) and not is_stop(error.__cause__):
                 return _failure(error)
-        message = STOPS.take_message()
-        return _print_error(message, STOPS.code) if message else STOPS.code  # any other error is an effect of the stop
+        return _print_error(STOPS.text, STOPS.code)  # any other error is an effect of the stop
 
 
 def _invoke(command: click.Command, words: Sequence[str] | None, name: str | None) -> Any:

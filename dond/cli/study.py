@@ -32,8 +32,7 @@ from dond.cli.shell import (
     print_line,
     set_option,
 )
-from dond.cli.stops import STOPS
-from dond.web.server import CLOSING, HOST, free_port, is_loopback
+from dond.web.server import HOST, free_port, is_loopback
 from dond_marl.errors import InputError
 from dond_marl.files import read_text, refuse_link
 
@@ -77,7 +76,6 @@ def serve(config_path: Path, overrides: tuple[str, ...], port: int | None, host:
                 f"with --host the study needs a password: put one into {PASSWORD}, or start it in a terminal"
             )
         password = str(click.prompt("password of the study", hide_input=True, confirmation_prompt=True))
-    STOPS.within = CLOSING
     serve_study(config, host, free_port(port, host), password, print_line)
 
 

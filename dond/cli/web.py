@@ -18,9 +18,8 @@ from pathlib import Path
 import click
 
 from dond.cli.shell import FILE, Command, Number, integer, print_line
-from dond.cli.stops import STOPS
 from dond.table.session import RECORDS
-from dond.web.server import CLOSING, HOST, address_of, free_port, is_loopback, serve
+from dond.web.server import HOST, address_of, free_port, is_loopback, serve
 from dond_marl.errors import InputError
 from league.ledger.run_directory import LEDGER, RUNS, find_run
 
@@ -77,5 +76,4 @@ def command(
     print_line(f"open {address} in a browser{' on this machine' if alone else ''}; Ctrl-C stops it")
     if not no_browser:
         threading.Timer(1.0, webbrowser.open, [address]).start()
-    STOPS.within = CLOSING
     serve(app, host, port)

@@ -22,7 +22,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import HintSource, Partner
 from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.statistics import TEN
-from league.tasks.attribution import is_free
+from league.tasks.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.scripted.generated import Generated
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PORT = 8080  # unless another is named
 CONNECTIONS = 1000  # open at once, waiting ones included
-CLOSING = 4.5  # seconds in which open pages are closed after a stop
 
 
 def is_loopback(host: str) -> bool:

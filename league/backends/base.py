@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from typing import Protocol, Self
 
 from dond_marl.errors import RunFailure
 from league.tasks.match_task import play_match
-from league.tasks.values import MatchTask, Place, Result, Task, TrainTask
+from league.tasks.values import MatchTask, Place, Result, Task
 
 Tick = Callable[[], None]
+POLL = 0.2  # seconds between two ticks of the caller
 
 
 class BackendError(RunFailure):
@@ -30,12 +32,9 @@ def no_tick() -> None:
 class Backend(Protocol):
     """Runs tasks. Use it as a context: everything that it started is ended on exit."""
 
-    def run(
-        self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = no_tick
-    ) -> Iterator[Result]:
+    def run(self, tasks: Sequence[Task], place: Place, *, tick: Tick = no_tick) -> Iterator[Result]:
         """The results of ``tasks`` in their order, each as soon as it and all before it are finished.
 
-        A task that runs longer than ``deadline`` seconds is checked for a member that hangs; ``None`` waits forever.
         ``tick`` is called several times a second while there is nothing to yield (in this process: between two tasks
         and between two updates of a practice); what it raises stops the run. Raises :class:`BackendError`, and any
         error of a task that is no member's fault. A run that is abandoned early drops the tasks in progress.
@@ -43,7 +42,7 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop everything that was started, within 5 s; may be called again."""
+        """End everything that was started; may be called again."""
         ...
 
     def __enter__(self) -> Self:
@@ -58,87 +57,82 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_task(task: Task, place: Place, tick: Tick = no_tick, restart: Tick = no_tick) -> Result:
-    """Run a task in this process, in one torch thread.
-
-    ``tick`` is called before every update of a practice, ``restart`` before one begins again without a member at fault.
-    """
+def run_task(task: Task, place: Place, tick: Tick = no_tick) -> Result:
+    """Run a task in this process, in one torch thread; ``tick`` is called before every update of a practice."""
     if "torch" in sys.modules:  # loaded only if there is a learner or a network
         sys.modules["torch"].set_num_threads(1)
     if isinstance(task, MatchTask):
         return play_match(task, place)
     from league.tasks.train_task import practice_round
 
-    return practice_round(task, place, tick, restart)
+    return practice_round(task, place, tick)
 
 
 class InProcess(Backend):
     """Runs one task after another in this process.
 
-    A member that raises forfeits. One that hangs or exits takes the league with it: there is no deadline.
+    A member that raises forfeits. One that hangs or exits takes the league with it.
     """
 
-    def run(
-        self, tasks: Sequence[Task], place: Place, *, deadline: float | None = None, tick: Tick = no_tick
-    ) -> Iterator[Result]:
-        del deadline
+    def run(self, tasks: Sequence[Task], place: Place, *, tick: Tick = no_tick) -> Iterator[Result]:
         for task in tasks:
             tick()
             yield run_task(task, place, tick)
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Do nothing: this backend starts no process."""
 
 
-class Flight:
-    """The tasks of one run by number: those that wait and those that are finished."""
+class WorkersBackend(Backend, ABC):
+    """Runs up to ``workers`` tasks at a time outside this process; a thread of this one waits for each of them.
 
-    def __init__(self, tasks: Sequence[Task], place: Place, deadline: float | None) -> None:
-        self.tasks, self.place, self.deadline = list(tasks), place, deadline
+    Members that are expensive to query play in this process, which has the only terminal, budget and copy of a local
+    model.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._threads = ThreadPoolExecutor(workers)
+        self._dropped = False  # the run was abandoned: nothing is tried again
+
+    @abstractmethod
+    def perform(self, task: Task, place: Place) -> Result:
+        """The result of a task that is run elsewhere. Raises ``CancelledError`` once the run is dropped."""
+
+    @abstractmethod
+    def drop(self) -> None:
+        """End the tasks in progress."""
+
+    def run(self, tasks: Sequence[Task], place: Place, *, tick: Tick = no_tick) -> Iterator[Result]:
+        self._dropped = False
         costly = [any(entrant.member.costly for entrant in task.entrants) for task in tasks]
-        # Run in the league's own process, which has the only terminal, budget and copy of a local model.
-        self.at_home = deque(number for number, costs in enumerate(costly) if costs)
-        elsewhere = [number for number, costs in enumerate(costly) if not costs]
+        elsewhere = [i for i, is_costly in enumerate(costly) if not is_costly]
         # Practice takes much longer than a match and goes first.
-        self.waiting = deque(sorted(elsewhere, key=lambda number: isinstance(tasks[number], MatchTask)))
-        self.finished: dict[int, Result] = {}  # and not yet yielded
+        elsewhere.sort(key=lambda i: isinstance(tasks[i], MatchTask))
+        futures = {i: self._threads.submit(self.perform, tasks[i], place) for i in elsewhere}
+        here = iter([i for i, is_costly in enumerate(costly) if is_costly])
+        results: dict[int, Result] = {}
+        try:
+            for i in range(len(tasks)):
+                while i not in results:
+                    tick()
+                    if (costly_task := next(here, None)) is not None:
+                        results[costly_task] = run_task(tasks[costly_task], place, tick)
+                    elif wait([futures[i]], POLL).done:
+                        results[i] = futures[i].result()
+                yield results.pop(i)
+        finally:
+            unfinished = [future for future in futures.values() if not (future.cancel() or future.done())]
+            if unfinished:
+                self._dropped = True
+                self.drop()
+                wait(unfinished)
 
-    def forfeit(self, number: int, member: str, cause: str) -> None:
-        """Record that ``member`` has made a task impossible: a practice is played again without it."""
-        left = self.tasks[number].forfeit(member, cause)
-        if isinstance(left, TrainTask):
-            self.tasks[number] = left
-            self.waiting.appendleft(number)
-        else:
-            self.finished[number] = left
+    def refuse_dropped(self) -> None:
+        """Raise ``CancelledError`` if the run was abandoned."""
+        if self._dropped:
+            raise CancelledError
 
-
-class Crew(Protocol):
-    """The workers of a backend, seen by :func:`in_order`."""
-
-    # Take waiting tasks, as many as there is room for; does not block.
-    def hand_out(self, flight: Flight) -> None: ...
-
-    # Record finished tasks, and put back lost ones; waits a little if nothing has happened.
-    def collect(self, flight: Flight) -> None: ...
-
-    # Give up the tasks in progress.
-    def drop(self) -> None: ...
-
-
-def in_order(crew: Crew, flight: Flight, tick: Tick) -> Iterator[Result]:
-    """The results of a flight in the order of its tasks."""
-    try:
-        for number in range(len(flight.tasks)):
-            while number not in flight.finished:
-                tick()
-                crew.hand_out(flight)
-                if flight.at_home:
-                    home = flight.at_home.popleft()
-                    flight.finished[home] = run_task(flight.tasks[home], flight.place, tick)
-                else:
-                    crew.collect(flight)
-            crew.hand_out(flight)  # before the result is yielded, so that workers are busy while the caller uses it
-            yield flight.finished.pop(number)
-    finally:
-        crew.drop()
+    def close(self) -> None:
+        self._dropped = True
+        self.drop()
+        self._threads.shutdown(cancel_futures=True)

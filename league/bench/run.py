@@ -58,7 +58,7 @@ from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import CHECKOUT, find_run, source_commit
 from league.settings.layers import suggest
-from league.tasks.attribution import is_free
+from league.tasks.occupant_kinds import is_free
 from league.tasks.seating import SEATING
 from league.tasks.values import ORACLES, Entrant, Place, machine
 from partners.provenance import (

@@ -36,7 +36,7 @@ from league.figures.measures import (
 )
 from league.figures.tally import Tally
 from league.tasks.answers import Answers
-from league.tasks.attribution import IN_GAMES_ONLY, is_free
+from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 

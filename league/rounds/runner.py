@@ -219,7 +219,7 @@ def _play_round(
     plan = plan_round(config, history, before, place)
     progress.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
-    matches, trained = _collect(config, place, plan, progress, watcher, backend)
+    matches, trained = _collect(place, plan, progress, watcher, backend)
     finished = time.perf_counter()
     played = _conclude(config, ledger, history, plan, matches, trained, before)
     now = time.perf_counter()
@@ -230,11 +230,11 @@ def _play_round(
 
 
 def _collect(
-    config: Config, place: Place, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
+    place: Place, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
 ) -> tuple[list[MatchResult], list[TrainResult]]:
     """Run the tasks of a plan; weights are on disk before a row names them."""
     matches, trained = list[MatchResult](), list[TrainResult]()
-    finished = backend.run(plan.tasks, place, deadline=config.backend.deadline, tick=watcher.tick)
+    finished = backend.run(plan.tasks, place, tick=watcher.tick)
     for done, result in enumerate(finished, start=1):
         progress.games += result.games
         if isinstance(result, MatchResult):

@@ -1,4 +1,4 @@
-"""Kinds of occupants in a spec: which are expensive to query, and which are code from outside this project."""
+"""Kinds of occupants: those that are expensive to query, and those that are code from outside this project."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from functools import lru_cache
 
 from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
-from dond_marl.seats import expensive_to_query
+from dond_marl.seats import Partner, expensive_to_query
 from partners.catalogue import PARTNERS
 
+IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
 
 
@@ -49,3 +50,11 @@ def _is_costly(spec: str) -> bool:
 def is_foreign(kinds: frozenset[str]) -> bool:
     """Whether one of the kinds is code from outside this project: of another package, or of a file."""
     return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
+
+
+def is_free(partner: Partner) -> bool:
+    """Whether a partner may be queried beyond its games: it and those inside it are neither expensive nor foreign."""
+    if not type(partner).__module__.startswith("partners.") or expensive_to_query(partner.traits):
+        return False
+    lists = [value if isinstance(value, list | tuple) else (value,) for value in vars(partner).values()]
+    return all(is_free(inner) for values in lists for inner in values if isinstance(inner, Partner))

@@ -5,13 +5,12 @@ Reading this module loads no PyTorch; that is loaded when the first network is s
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from dond_marl.occupants import require_allowed, seat_occupant
-from dond_marl.seats import Partner
-from league.tasks.attribution import Within, attribute_to, contain, monitor
-from league.tasks.occupant_kinds import is_foreign, kinds_in
+from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.tasks.values import ORACLE_ROLES, ORACLES
 
 if TYPE_CHECKING:
@@ -20,14 +19,51 @@ if TYPE_CHECKING:
     from league.tasks.values import Block, Entrant, Place, Role
 
 
+class PartnerWrapper:
+    """A partner that does what the partner inside it does; subclasses add to its :meth:`act`."""
+
+    def __init__(self, partner: Partner) -> None:
+        self._partner = partner
+
+    @property
+    def traits(self) -> Traits:
+        return self._partner.traits
+
+    def act(self, turns: Turns) -> Decisions:
+        return self._partner.act(turns)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._partner, name)
+
+
+class AnnouncedPartner(PartnerWrapper):
+    """A member's partner whose every call is announced: see :class:`Seating`."""
+
+    def __init__(self, partner: Partner, member: str, announce: Callable[[str], None]) -> None:
+        super().__init__(partner)
+        self._member, self._announce = member, announce
+
+    def act(self, turns: Turns) -> Decisions:
+        self._announce(self._member)
+        decisions = self._partner.act(turns)
+        self._announce("")
+        return decisions
+
+
 class Seating:
     """Partners, scenario sources and blocks of one process, each made once.
 
     Partners are pure functions, so one instance can play in every match. Budgets, connections and rate limits of an
     occupant belong to its instance: every task of a process therefore uses the same seating, :data:`SEATING`.
+
+    ``announce``: in a worker that runs a task again over which another one died, it is called with the name of a member
+    before the member's code runs, and with an empty text once that has returned.
     """
 
     def __init__(self) -> None:
+        self.announce: Callable[[str], None] | None = None
         # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
         self._occupant = lru_cache(maxsize=256)(seat_occupant)
         self._network = lru_cache(maxsize=64)(_network)
@@ -39,25 +75,24 @@ class Seating:
         self.scenarios = lru_cache(maxsize=2)(self._draw)
 
     def partner(self, entrant: Entrant, place: Place, greedy: bool = False) -> Partner:
-        """The partner that plays for ``entrant``, its calls attributed to the member.
+        """The partner that plays for ``entrant``.
 
         ``greedy``: a network of this league plays its likeliest action every time; others play as their spec says.
         Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
         """
-        with attribute_to(entrant.name):
-            if entrant.blob is not None and entrant.member.role in ORACLES:
-                return monitor(
-                    entrant.name, self._responses[entrant.member.role](entrant.blob, place, entrant.member.role)
-                )
-            if entrant.blob is not None:
-                return monitor(entrant.name, self._network(entrant.blob, place, greedy))
-            assert entrant.member.spec is not None
-            require_allowed(entrant.member.spec)  # it may have been seated for another run
-            if is_foreign(kinds_in(entrant.member.spec)):
-                with contain(entrant.name):
-                    inner = Within(partial(contain, entrant.name), self._occupant(entrant.member.spec))
-                    return monitor(entrant.name, inner)
-            return monitor(entrant.name, self._occupant(entrant.member.spec))
+        role, spec = entrant.member.role, entrant.member.spec
+        if entrant.blob is not None:
+            if role in ORACLES:
+                return self._responses[role](entrant.blob, place, role)
+            return self._network(entrant.blob, place, greedy)
+        assert spec is not None
+        require_allowed(spec)  # it may have been seated for another run
+        if self.announce is None:
+            return self._occupant(spec)
+        self.announce(entrant.name)
+        partner = self._occupant(spec)
+        self.announce("")
+        return AnnouncedPartner(partner, entrant.name, self.announce)
 
     def _draw(self, env: EnvConfig, seed: int, block: Block) -> Scenarios:
         """The scenarios of a block, ``[block.size]``; the matches of a round share one block."""

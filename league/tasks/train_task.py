@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 
 import torch
 
@@ -17,12 +16,11 @@ from dond_marl.seats import Decisions, Partner, Turns
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
-from league.tasks.attribution import Within, unwrap
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
 from league.tasks.devices import DeviceError, device_of, on_device
 from league.tasks.hinters import league_hint_schedule
 from league.tasks.provenance import league_ancestries
-from league.tasks.seating import SEATING
+from league.tasks.seating import SEATING, PartnerWrapper
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
@@ -80,25 +78,19 @@ class MemberFault(RunFailure):
         self.member, self.cause = member, cause
 
 
-def practice_round(
-    task: TrainTask,
-    place: Place,
-    tick: Callable[[], None] = lambda: None,
-    restart: Callable[[], None] = lambda: None,
-) -> TrainResult:
+def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
     """Train the learner until the round's ``decisions`` are made, in one torch thread, on the learner's device.
 
-    A member at fault is left out, and the practice begins again with the other opponents, after a call of ``restart``.
-    ``tick`` is called before every update; what it raises ends the practice without a result.
+    A member at fault is left out, and the practice begins again with the other opponents. ``tick`` is called before
+    every update; what it raises ends the practice without a result.
     """
-    left: TrainTask | TrainResult = task
-    while isinstance(left, TrainTask):
+    remainder: TrainTask | TrainResult = task
+    while isinstance(remainder, TrainTask):
         try:
-            return _practice(left, place, tick)
+            return _practice(remainder, place, tick)
         except MemberFault as fault:
-            left = left.forfeit(fault.member, fault.cause)
-            restart()
-    return left
+            remainder = remainder.forfeit(fault.member, fault.cause)
+    return remainder
 
 
 def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainResult:
@@ -191,8 +183,6 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
             partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
-    # Networks act together, where they are known by their class. No fault is theirs: it is our code.
-    partners = [inner if isinstance(inner := unwrap(each), NetworkPartner) else each for each in partners]
     seats = [seat_occupant(in_practice(partner, task.learner.labels_from)) for partner in partners]
     first, second = (
         Mixture(of=seats, weights=list(chances) if any(chances) else None, names=names)  # equal if none is left
@@ -204,18 +194,22 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
 def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
     """The partners that play for a meeting's opponent, each with its share of the games."""
     if meeting.opponent.name != task.learner.name:
-        return [(PracticeOpponent(meeting.opponent.name, SEATING.partner(meeting.opponent, place)), 1.0)]
+        partner = SEATING.partner(meeting.opponent, place)
+        # Networks act together, where they are known by their class. No fault is theirs: it is our code.
+        if not isinstance(partner, NetworkPartner):
+            partner = PracticeOpponent(meeting.opponent.name, partner)
+        return [(partner, 1.0)]
     itself, average = NetworkPartner(learner.network), learner.average
     if average is None:
         return [(itself, 1.0)]
     return [(NetworkPartner(average.network), 1 - average.anticipation), (itself, average.anticipation)]
 
 
-class PracticeOpponent(Within):
+class PracticeOpponent(PartnerWrapper):
     """A member's partner in a practice: what it raises, or answers, is attributed to the member."""
 
     def __init__(self, member: str, partner: Partner) -> None:
-        super().__init__(nullcontext, partner)
+        super().__init__(partner)
         self._member = member
         self._last: tuple[Turns, Decisions] | None = None
 

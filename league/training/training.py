@@ -37,7 +37,6 @@ from league.ledger.verify import refuse_other_occupants
 from league.settings.read import dump, other_settings
 from league.settings.training import HintsConfig, TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
-from league.tasks.attribution import is_free
 from league.tasks.devices import device_of, on_device
 from league.tasks.hinters import (
     JUDGE,
@@ -49,6 +48,7 @@ from league.tasks.hinters import (
     hints_per_game,
     no_hint_warning,
 )
+from league.tasks.occupant_kinds import is_free
 from league.tasks.provenance import check_training_provenance, occupants_of, training_ancestry
 from league.training.progress_log import ProgressLog, ProgressRow
 from partners.equilibrium import check_game

@@ -1,4 +1,4 @@
-"""Stopping: whatever a command is doing, Ctrl-C and SIGTERM end it with a word, the right code and no half file."""
+"""Ctrl-C and SIGTERM: a sentence, the exit code of the signal, and no half-written file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from tests.command import HERE, PROGRAM, run_dond
 from tests.loopback import Page, Service, completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-NEVER = Page(delay=600.0)  # long after every test has given up: who waits for it has not heeded the stop
+NEVER = Page(delay=600.0)  # longer than any test
 PATIENCE = 600.0  # seconds that a process may take to end here, however busy the machine is
 TRAINING = """
 env: {scenarios: lewis, split: train, max_turns: 4}
@@ -43,7 +42,7 @@ logging: {output_dir: FOLDER, tensorboard: false}
 
 @pytest.fixture
 def model(monkeypatch) -> Iterator[Callable[[Callable[[int], Page]], Service]]:
-    """Makes a language model's service out of what it answers to each request, counted from 0."""
+    """A function that starts a language model's service with an answer for each request, counted from 0."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     services: list[Service] = []
 
@@ -75,16 +74,15 @@ def wait_for(happened: Callable[[], object], process: subprocess.Popen[str]) -> 
         time.sleep(0.01)
 
 
-def stopped(process: subprocess.Popen[str], number: signal.Signals, folder: Path, times: int = 1) -> tuple[str, str]:
-    """Send the signal, ``times`` times; what the process said in ending as it should."""
-    for _ in range(times):
-        process.send_signal(number)
+def stop(process: subprocess.Popen[str], number: signal.Signals, folder: Path) -> tuple[str, str]:
+    """Send the signal; the output and errors of a process that ends as it should."""
+    process.send_signal(number)
     out, errors = process.communicate(timeout=PATIENCE)
-    said_all(process, number, folder, out, errors)
+    check_end(process, number, folder, out, errors)
     return out, errors
 
 
-def said_all(process: subprocess.Popen[str], number: signal.Signals, folder: Path, out: str, errors: str) -> None:
+def check_end(process: subprocess.Popen[str], number: signal.Signals, folder: Path, out: str, errors: str) -> None:
     assert process.returncode == 128 + number, (out, errors)
     assert "Traceback" not in out + errors and "Exception ignored" not in errors
     assert len(errors.strip().splitlines()) == 1 and "stopped" in errors
@@ -92,7 +90,7 @@ def said_all(process: subprocess.Popen[str], number: signal.Signals, folder: Pat
 
 
 def stopped_at_random(process: subprocess.Popen[str], number: signal.Signals, folder: Path, wait: float) -> bool:
-    """Whether a stop after ``wait`` seconds found the process at work; otherwise its work was over, and well."""
+    """Whether a stop after ``wait`` seconds came before the process had ended well."""
     wait_for(lambda: catches(process), process)
     time.sleep(wait)
     process.send_signal(number)
@@ -100,17 +98,17 @@ def stopped_at_random(process: subprocess.Popen[str], number: signal.Signals, fo
     if process.returncode in (0, -number):  # Python is past its end: it has let go of the handlers
         assert not errors
         return False
-    said_all(process, number, folder, out, errors)
+    check_end(process, number, folder, out, errors)
     return True
 
 
 def catches(process: subprocess.Popen[str]) -> bool:
     """Whether the process has handlers of its own for both signals."""
-    found = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
-    return found is not None and all(int(found[1], 16) >> (number - 1) & 1 for number in SIGNALS)
+    mask = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
+    return mask is not None and all(int(mask[1], 16) >> (number - 1) & 1 for number in SIGNALS)
 
 
-def test_commands_are_named_as_the_shell_finds_them(monkeypatch, tmp_path):
+def test_suggested_commands_name_the_program_as_the_shell_finds_it(monkeypatch, tmp_path):
     folder = tmp_path / "a b"
     folder.mkdir()
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
@@ -129,46 +127,33 @@ def test_commands_are_named_as_the_shell_finds_them(monkeypatch, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_stop_in_start_up_is_heeded_before_anything_is_begun(tmp_path, number):
+def test_a_stop_during_start_up(tmp_path, number):
     process = start("league", "--config", settings(tmp_path, LEAGUE))
     wait_for(lambda: catches(process), process)
-    _, errors = stopped(process, number, tmp_path)
+    _, errors = stop(process, number, tmp_path)
     assert NOT_BEGUN in errors and not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_stop_is_heeded_while_a_model_is_waited_for(tmp_path, model, number):
+def test_a_stop_during_a_query_of_a_model(tmp_path, model, number):
     service = model(lambda _: NEVER)
     spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
     process = start(
         "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
     )
     wait_for(lambda: service.heard, process)
-    stopped(process, number, tmp_path, times=3)
+    stop(process, number, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
-def test_signals_without_end_change_nothing_about_the_end(tmp_path, model, number):
-    service = model(lambda _: NEVER)
-    spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
-    process = start("evaluate", "--member", spec, "--against", "heuristic", "--sample", 5)
-    wait_for(lambda: service.heard, process)
-    while process.poll() is None:
-        process.send_signal(number)
-        time.sleep(0.001)
-    out, errors = process.communicate(timeout=PATIENCE)
-    said_all(process, number, tmp_path, out, errors)
-
-
-def test_a_stop_is_heeded_while_hints_are_waited_for_and_the_last_whole_update_is_kept(tmp_path, model):
+def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
     hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
     more = ["--set", hints, "--set", "training.num_train_steps=100000"]
     process = start("train", "--config", settings(tmp_path, TRAINING), *more)
     wait_for(lambda: len(service.heard) > asked, process)
-    out, errors = stopped(process, signal.SIGTERM, tmp_path, times=3)  # they lose no more than one does
+    out, errors = stop(process, signal.SIGTERM, tmp_path)
     assert "100,000 hints" in out
     assert "--resume" in errors
     saved = re.search(r"saved after ([\d,]+) decisions", errors)
@@ -176,7 +161,7 @@ def test_a_stop_is_heeded_while_hints_are_waited_for_and_the_last_whole_update_i
     assert [int(path.stem.split("_")[1]) for path in kept] == ([int(saved[1].replace(",", ""))] if saved else [])
 
 
-def test_the_closing_evaluation_under_a_models_hints_is_announced_bounded_and_stopped(tmp_path, model):
+def test_a_stop_during_the_closing_evaluation(tmp_path, model):
     closing: list[int] = []
     service = model(lambda number: NEVER if closing and number > closing[0] else completion())
     hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
@@ -188,54 +173,40 @@ def test_the_closing_evaluation_under_a_models_hints_is_announced_bounded_and_st
     assert "12 games" in announced
     closing.append(len(service.heard))
     wait_for(lambda: len(service.heard) > closing[0], process)
-    assert "--resume" in stopped(process, signal.SIGTERM, tmp_path)[1]
+    assert "--resume" in stop(process, signal.SIGTERM, tmp_path)[1]
 
 
-# -- what Python cannot do by itself ---------------------------------------------------------------------------------
+# -- a second signal -------------------------------------------------------------------------------------------------
 
-NOTHING = "nothing is written"
-HARD = {
-    "while a library computes": "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 2**31 - 1)",
-    "in a finalizer, again and again": """
-        class Slow:
-            def __del__(self):
-                time.sleep(0.1)
-        while True:
-            Slow()
-    """,
-    "where every exception is swallowed": """
-        while True:
-            try:
-                time.sleep(0.1)
-            except BaseException:
-                pass
-    """,
-}
+LOST = """
+import sys, time
+from dond.cli.stops import STOPS
+STOPS.listen()
+import click
+from dond.cli.shell import Command, run
+
+@click.command(cls=Command, interrupted="nothing is written")
+def command():
+    print("begun", flush=True)
+    while True:
+        try:
+            time.sleep(0.1)
+        except BaseException:
+            print("lost", flush=True)
+
+sys.exit(run(command))
+"""
 
 
-@pytest.mark.parametrize("moment", HARD)
-def test_a_stop_is_heeded_where_an_exception_comes_late_or_is_lost(tmp_path, moment):
-    script = tmp_path / "hard.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import sys, time
-            from dond.cli.stops import STOPS
-            STOPS.handle_from_the_start()
-            import click
-            from dond.cli.shell import Command, run
-
-            @click.command(cls=Command, interrupted="{NOTHING}")
-            def command():
-                print("begun", flush=True)
-            """.replace("{NOTHING}", NOTHING)
-        )
-        + textwrap.indent(textwrap.dedent(HARD[moment]).strip(), "    ")
-        + "\n\nsys.exit(run(command))\n"
-    )
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_second_signal_ends_the_process_at_once(tmp_path, number):
+    script = tmp_path / "lost.py"
+    script.write_text(LOST)
     process = start(program=[sys.executable, script])
     assert process.stdout is not None and process.stdout.readline() == "begun\n"
-    assert NOTHING in stopped(process, signal.SIGTERM, tmp_path)[1]
+    process.send_signal(number)
+    assert process.stdout.readline() == "lost\n"
+    assert "nothing is written" in stop(process, number, tmp_path)[1]
 
 
 # -- twenty moments each ---------------------------------------------------------------------------------------------
@@ -249,7 +220,7 @@ def league_of(folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_same_league(tmp_path, number):
+def test_a_league_stopped_at_twenty_moments_ends_the_same(tmp_path, number):
     whole, draw = tmp_path / "whole", random.Random(number)
     whole.mkdir()
     began = time.monotonic()
@@ -278,7 +249,7 @@ def test_a_league_stopped_at_twenty_moments_from_its_start_to_its_end_is_the_sam
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_command_stopped_at_twenty_moments_leaves_no_half_file(tmp_path, words):
+def test_a_command_stopped_at_twenty_moments_writes_no_half_file(tmp_path, words):
     assert run_dond("league", "--config", settings(tmp_path, LEAGUE)).returncode == 0
     places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out"}
     (tmp_path / "out").mkdir()

@@ -1,4 +1,4 @@
-"""For the tests of the backends: real matches and real practice, small; a third party's partner that breaks."""
+"""Small matches and practices for the tests of the backends, and a third party's partner that breaks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tests.third_party import install
 
 ENV = EnvConfig(scenarios="lewis", split="train")
 SEED = 5
-MARK = " -m league.backends "  # in the command of a worker process
+MARK = " -m league.backends.worker "  # in the command of a worker process
 LEARNER = LearnerConfig(name="main", hidden=(16,), rollout=2, num_envs=32, minibatch=64, epochs=2, decisions=200)
 
-# Its first two turns are like anybody's; then it does what its parameter says.
+# Its first two turns are ordinary; then it does what its parameter says.
 PLUGIN = """
 import ctypes, os, signal, sys, time
 import numpy as np
@@ -59,8 +59,6 @@ class Broken:
         if how == "sleep": time.sleep(1000)
         if how == "spin":
             while True: pass
-        if how == "deaf": ctypes.PyDLL(None).sleep(1000)  # lets no other thread of its process run
-        if how == "slow": time.sleep(0.4)
         if how == "garbage": return "AGREE"
         if how == "greedy": return decide(np.zeros(turns.size), turns.counts + 1)
         return keeps_all
@@ -77,10 +75,10 @@ def seat(spec: str) -> Entrant:
 
 
 def matches(specs: Sequence[str | Entrant], size: int = 16, first: int = 0) -> list[MatchTask]:
-    """Everybody against everybody, and itself."""
+    """Matches of all pairs, and of each against itself."""
     seats = [seat(spec) if isinstance(spec, str) else spec for spec in specs]
-    pairs = [(a, b) for place, a in enumerate(seats) for b in seats[place:]]
-    return [match(*pair, size, first + number) for number, pair in enumerate(pairs)]
+    pairs = [(a, b) for i, a in enumerate(seats) for b in seats[i:]]
+    return [match(*pair, size, first + i) for i, pair in enumerate(pairs)]
 
 
 def match(one: Entrant, other: Entrant, size: int = 16, number: int = 0) -> MatchTask:
@@ -108,8 +106,8 @@ def network(state: LearnerState, name: str = "main@1") -> Entrant:
     return Entrant(Member(name, None, role="snapshot", parent="main", born=1, blob=state.blob), state.blob)
 
 
-def told(result: MatchResult | TrainResult) -> tuple[object, ...]:
-    """Everything of a result but the words of its cause, comparable byte by byte."""
+def comparable(result: MatchResult | TrainResult) -> tuple[object, ...]:
+    """A result without the text of its cause, comparable byte by byte."""
     if isinstance(result, MatchResult):
         return result.task, result.failed, [(leg.seats, leg.facts.tobytes()) for leg in result.legs]
     points = None if math.isnan(result.points) else result.points

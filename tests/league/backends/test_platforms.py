@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.command import in_process
-from tests.league.backends.test_league import ROOT, kept, write_settings
+from tests.league.backends.test_league import ROOT, contents, write_settings
 
 NO_FORK = "os.fork os.forkpty"
 NOT_ON_WINDOWS = (
@@ -54,7 +54,7 @@ def test_two_workers_leave_the_ledger_of_one_process_where_no_process_can_be_for
     assert here.returncode == 0, here.stderr
     done = dond(NO_FORK, "league", "--config", config, "--workers", 2, "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    alone, two = (kept(folder) for folder in sorted((tmp_path / "runs").iterdir()))
+    alone, two = (contents(folder) for folder in sorted((tmp_path / "runs").iterdir()))
     assert two == alone
 
 

@@ -192,20 +192,20 @@ def test_league_stopped_before_its_start_is_written_leaves_no_folder(tmp_path):
 
 @pytest.mark.parametrize("begun", [False, True])
 def test_stop_of_a_league_names_the_resumption_only_once_its_start_is_written(tmp_path, begun):
-    """The process is ended where no exception is raised: its folder stays."""
+    """A second signal ends the process where the exception of the first was lost: its folder stays."""
     moment = "league.rounds.runner._play_rounds" if begun else "league.rounds.runner._begin_or_resume"
     script = tmp_path / "stop.py"
     script.write_text(f"""
 import os, signal, sys, time
 from dond.cli.stops import STOPS
-STOPS.handle_from_the_start()
+STOPS.listen()
 def trace(frame, event, _):
     if f"{{frame.f_globals.get('__name__')}}.{{frame.f_code.co_name}}" == {moment!r}:
         sys.settrace(None)
-        os.kill(os.getpid(), signal.SIGTERM)
-        while True:
+        for _ in range(2):
             try:
-                time.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(10)
             except BaseException:
                 pass
 sys.settrace(trace)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from contextlib import nullcontext
 
 import pytest
 import torch
 
 from league.settings.learners import LearnerConfig
 from league.settings.training import TrainConfig
-from league.tasks.attribution import Within, unwrap
 from league.tasks.devices import DeviceError, check_devices
 from league.tasks.train_task import practice_round
 from league.tasks.values import Place, TrainTask
-from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner
+from partners.network.network import PolicyNetwork
 from tests.league.backends.backend_tasks import network, practice
 
 
@@ -35,13 +32,8 @@ def test_default_device_is_not_written():
     assert "device" not in TrainConfig().model_dump()["training"]
 
 
-def test_a_network_that_a_worker_watches_is_known_as_one():
-    partner = NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,))))
-    assert unwrap(Within(nullcontext, partner)) is partner and unwrap(partner) is partner
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-def test_a_device_that_is_not_there_is_one_clear_error(task):
+def test_a_missing_device_is_refused(task):
     check_devices([task.learner])
     with pytest.raises(DeviceError, match=r"finds no CUDA device here; say training.device=cpu"):
         check_devices([task.learner, task.learner.model_copy(update={"device": "cuda"})])

@@ -1,4 +1,4 @@
-"""Whom a practice seats: another crowd in each seat for an oracle, its own average in fictitious self-play."""
+"""Opponents of a practice: a mixture for each seat of an oracle, and the average policy of NFSP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import unpack
 from partners.network.network import copy_of
 from partners.network.partner import NetworkPartner
-from tests.league.backends.backend_tasks import ENV, SEED, practice, told
+from tests.league.backends.backend_tasks import ENV, SEED, comparable, practice
 
 
 @pytest.fixture
@@ -39,54 +39,54 @@ def test_reward_without_numbers_stops_the_practice(task, tmp_path):
         practice_round(dataclasses.replace(task, learner=lost), Place(tmp_path))
 
 
-def test_practice_that_diverges_leaves_the_learner_as_it_was(task, tmp_path):
+def test_divergent_practice_leaves_the_learner_unchanged(task, tmp_path):
     steep = task.learner.model_copy(update={"lr": 1e38})
     result = practice_round(dataclasses.replace(task, learner=steep), Place(tmp_path))
     assert result.state == task.state and result.content is None and result.failed == "main"
     assert "not finite" in result.cause
 
 
-def shares(crowd: Partner) -> list[float]:
-    assert isinstance(crowd, Mixture)
-    return np.diff(crowd.ends, prepend=0.0).tolist()
+def shares(mixture: Partner) -> list[float]:
+    assert isinstance(mixture, Mixture)
+    return np.diff(mixture.ends, prepend=0.0).tolist()
 
 
-def test_an_oracle_meets_in_each_seat_what_that_seats_mixture_plays(task, tmp_path):
-    """Tough opens and pushover answers: as seat_1 it gets what tough leaves, as seat_0 what pushover does."""
+def test_an_oracle_practises_against_the_other_seats_mixture(task, tmp_path):
+    """Against tough alone as seat_0, mostly against pushover as seat_1."""
     by_seat = ((1.0, 0.0), (0.25, 0.75))
-    met = tuple(
-        meeting._replace(by_seat=(by_seat[0][place], by_seat[1][place])) for place, meeting in enumerate(task.meetings)
+    meetings = tuple(
+        meeting._replace(by_seat=(by_seat[0][i], by_seat[1][i])) for i, meeting in enumerate(task.meetings)
     )
-    task, place = dataclasses.replace(task, meetings=met), Place(tmp_path)
+    task, place = dataclasses.replace(task, meetings=meetings), Place(tmp_path)
     network = unpack((tmp_path / f"{task.state.blob}.safetensors").read_bytes(), tmp_path).network()
-    crowd = opponent_mixture(task, make_learner(task.learner, network, SEED, 1000), place)
-    assert isinstance(crowd, BySeat)
-    assert shares(crowd.seats[0]) == [1, 0] and shares(crowd.seats[1]) == pytest.approx([0.25, 0.75])
+    mixture = opponent_mixture(task, make_learner(task.learner, network, SEED, 1000), place)
+    assert isinstance(mixture, BySeat)
+    assert shares(mixture.seats[0]) == [1, 0] and shares(mixture.seats[1]) == pytest.approx([0.25, 0.75])
     result = practice_round(task, place)
-    assert result.failed is None and told(practice_round(task, place)) == told(result)
+    assert result.failed is None and comparable(practice_round(task, place)) == comparable(result)
 
 
-def test_fictitious_self_play_meets_its_average_and_itself_in_the_share_that_it_anticipates(task, tmp_path):
+def test_nfsp_plays_its_average_and_with_the_anticipation_itself(task, tmp_path):
     learner = LearnerConfig.model_validate({**task.learner.model_dump(), "reservoir": 500, "anticipation": 0.25})
     state, content = first_state(learner, ENV, hinted=False, seed=SEED)
     (tmp_path / f"{state.blob}.safetensors").write_bytes(content)
     itself = task.meetings[0].opponent
     itself = Entrant(dataclasses.replace(itself.member, name=learner.name, spec=None, role="main"), state.blob)
-    met = (Meeting(itself, 0.8, "self-play"), task.meetings[1]._replace(probability=0.2))
-    task, place = dataclasses.replace(task, learner=learner, state=state, meetings=met), Place(tmp_path)
+    meetings = (Meeting(itself, 0.8, "self-play"), task.meetings[1]._replace(probability=0.2))
+    task, place = dataclasses.replace(task, learner=learner, state=state, meetings=meetings), Place(tmp_path)
     network = unpack(content, tmp_path).network()
-    made = make_learner(learner, network, SEED, 1000)
-    crowd = opponent_mixture(task, made, place)
-    assert shares(crowd) == pytest.approx([0.8 * 0.75, 0.8 * 0.25, 0.2])
-    assert isinstance(crowd, Mixture) and made.average is not None
-    seated = [who.network for who in crowd.partners if isinstance(who, NetworkPartner)]
-    assert seated == [made.average.network, made.network] and made.average.network is not made.network
+    nfsp = make_learner(learner, network, SEED, 1000)
+    mixture = opponent_mixture(task, nfsp, place)
+    assert shares(mixture) == pytest.approx([0.8 * 0.75, 0.8 * 0.25, 0.2])
+    assert isinstance(mixture, Mixture) and nfsp.average is not None
+    networks = [partner.network for partner in mixture.partners if isinstance(partner, NetworkPartner)]
+    assert networks == [nfsp.average.network, nfsp.network] and nfsp.average.network is not nfsp.network
     result = practice_round(task, place)
-    assert result.content is not None and told(practice_round(task, place)) == told(result)
+    assert result.content is not None and comparable(practice_round(task, place)) == comparable(result)
     after = unpack(result.content, tmp_path)
     responder = {name: value for name, value in after.tensors.items() if name.startswith("responder.")}
     assert result.reservoir_content is not None and after.about[RESERVOIR_KEY] == name_of(result.reservoir_content)
-    assert not any(name.startswith("reservoir.") for name in after.tensors), "the acts are a blob of their own"
+    assert not any(name.startswith("reservoir.") for name in after.tensors)
     acts = unpack(result.reservoir_content, tmp_path).tensors["reservoir.act"]
     assert len(acts) == min(500, result.state.decisions)
     played = copy_of(after.network()).state_dict()
