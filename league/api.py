@@ -173,7 +173,7 @@ class BenchmarkResult(PrintedResult):
 
 
 class DryRun(PrintedResult):
-    """The plan of a run and its cost; nothing was written."""
+    """The plan of a run and its expensive queries; nothing was written."""
 
 
 class Shown(TypedDict):
@@ -215,7 +215,7 @@ def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
 
 
 def plan_training(config: TrainConfig) -> list[str]:
-    """The plan of a training and its cost, a line each. Raises as :func:`check_training` does."""
+    """The plan of a training and its expensive queries, a line each. Raises as :func:`check_training` does."""
     if config.training.algo == "bc":
         raise InputError("a dry run is for ppo and reinforce: bc plays no games")
     config.env.open_source()
@@ -242,7 +242,7 @@ def train(
     settings: keys over it, such as ``{"env.partner": "boulware", "training.num_train_steps": 20_000}``.
     seed, folder: shorthands for training.seed and logging.output_dir.
     progress: print progress on standard error.
-    dry_run: only check the settings and estimate the cost; returns a :class:`DryRun`.
+    dry_run: only check the settings and plan the run; returns a :class:`DryRun`.
 
     Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
     """

@@ -7,7 +7,7 @@ examples:
   dond league --config configs/league.yaml --set members=[heuristic,tough]
   dond league --config configs/league.yaml --set env.use_dataset=true \
       --set env.dataset=self_play --set env.data_dir=FOLDER
-  dond league --config configs/league.yaml --dry-run    # the plan and its cost
+  dond league --config configs/league.yaml --dry-run    # the plan, and expensive queries
   dond league explain --run runs/league/0001 --round 3  # why these matches were played
   dond league --config configs/league.yaml --workers 2  # the same rows, sooner
   dond league --resume                         # the newest league under runs

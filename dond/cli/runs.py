@@ -67,7 +67,7 @@ def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any],
             metavar="[RUN]",
             help="continue a run, or the newest one",
         ),
-        click.option("--dry-run", is_flag=True, help="check the settings, print the plan and its cost, stop"),
+        click.option("--dry-run", is_flag=True, help="check the settings, print the plan and expensive queries, stop"),
         click.option("--seed", type=SEED, metavar="N", help=f"random seed; overrides {seed_key}"),
         click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome"),
     )

@@ -38,7 +38,7 @@ from league.settings.read import load_config
 @click.option("--reason", metavar="TEXT", help="with test2: why, for the log of its evaluations")
 @click.option("--log", type=FILE, metavar="FILE", help="with test2: the log (that of the checkout, or by the results)")
 @click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
-@click.option("--dry-run", is_flag=True, help="print the remaining work and its estimated cost, then stop")
+@click.option("--dry-run", is_flag=True, help="print the remaining work, then stop")
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")
 def command(
     config_path: Path,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,14 +19,13 @@ from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts
 from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.arms import headline_of
-from league.bench.protocol import REPLICATES, VERSION, lewis_field
+from league.bench.protocol import VERSION
 from league.bench.results import Row
-from league.bench.run import Opponents, Submission, measure, play_roster, submission_of_run, submission_of_spec
-from league.bench.test2 import SECONDS, Logging
+from league.bench.run import Opponents, Submission, measure, submission_of_run, submission_of_spec
+from league.bench.test2 import Logging
 from league.evaluation.matches import Terms, score
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
-from league.rounds.dry_run import estimate
 from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
@@ -37,7 +35,6 @@ from league.standings.ladder import Standing
 from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tasks.seating import SEATING
 from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
-from league.training.training import seconds_of
 from partners.rosters import DEV, TEST2, members_hash, roster
 
 DONE, PRACTICED = "run.json", "practice.jsonl"
@@ -353,45 +350,18 @@ def _average(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-SAMPLE = 500  # scenarios of a timed measurement
-PLAYER = "expert"  # measured player: a network, like those that learn
-
-
 def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Sequence[Row]) -> Section:
-    """Runs of each arm that remain to be trained and measured, and their estimated processor time; writes nothing.
+    """Runs of each arm that remain to be trained and measured, and the acts of one; writes nothing.
 
     ``rows``: existing rows of the results file. Raises what the arms' configs raise.
     """
-    each = {opponents.name: _measuring_seconds(opponents) for opponents in against}
-    lines, whole = [], 0.0
+    lines = []
     for arm in dict.fromkeys(job.arm.name for job in jobs):
-        own = [job for job in jobs if job.arm.name == arm]
-        left = [job for job in own if finished_run(job) is None]
-        open_lines = [opponents.name for job in own for opponents in missing_rosters(rows, job, against)]
-        seconds = sum(each[name] for name in open_lines) + (len(left) * _training_seconds(left[0]) if left else 0.0)
-        whole += seconds
-        counts = (len(own), len(left), len(open_lines), planned_acts(own[0]))
-        lines.append(
-            TableRow(arm, (*(number_cell(count, "count") for count in counts), number_cell(seconds, "seconds")))
-        )
-    heads = ("runs", "to train", "to measure", "acts of a run", "processor seconds")
-    note = f"About {whole / 60:.0f} minutes of one idle core; an unfinished run counts as a complete one."
-    tables = (Table("Remaining work", heads, tuple(lines), "arm"),)
-    return Section("forecast", "Estimated cost", (note,), tables)
-
-
-def _training_seconds(job: Job) -> float:
-    if job.config is None:
-        return 0.0
-    return seconds_of(job.config) if isinstance(job.config, TrainConfig) else estimate(job.config)[0].seconds
-
-
-def _measuring_seconds(opponents: Opponents) -> float:
-    """Processor seconds of measuring one run against a roster, from a sample of scenarios; of test2 the known bound."""
-    if opponents.name == TEST2:
-        return SECONDS
-    whole, some = lewis_field().source.table, lewis_field(SAMPLE)
-    assert whole is not None
-    began = time.process_time()
-    play_roster(submission_of_spec(PLAYER).player, opponents.partners, some, REPLICATES)
-    return (time.process_time() - began) * whole.size / SAMPLE
+        jobs_of_arm = [job for job in jobs if job.arm.name == arm]
+        to_train = sum(finished_run(job) is None for job in jobs_of_arm)
+        to_measure = sum(len(missing_rosters(rows, job, against)) for job in jobs_of_arm)
+        counts = (len(jobs_of_arm), to_train, to_measure, planned_acts(jobs_of_arm[0]))
+        lines.append(TableRow(arm, tuple(number_cell(count, "count") for count in counts)))
+    heads = ("runs", "to train", "to measure", "acts of a run")
+    note = "An unfinished run counts as a complete one."
+    return Section("forecast", "Remaining work", (note,), (Table("Runs", heads, tuple(lines), "arm"),))

@@ -20,7 +20,6 @@ from partners.provenance import held_out_rosters
 from partners.rosters import TEST2
 
 SAMPLE = 662  # scenarios of lewis, each played once in both seats: the partners are slow, above all those of NegMAS
-SECONDS = 60.0  # processor time of one network against all members, at most
 LOG = "test2_log.jsonl"
 IN_CHECKOUT = Path(__file__).resolve().parents[2] / "docs" / "results"
 KEYS = ("at", "commit", "name", "seed", "identity_sha256", "against", "scenarios", "reason")  # of a line

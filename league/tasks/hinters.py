@@ -199,12 +199,11 @@ def hints_per_game(decisions: float, every: int) -> float:
     return 1 / (1 - go_on**every)
 
 
-def cost_lines(seconds: float, queries: Sequence[QueryEstimate]) -> list[str]:
-    """The lines of a dry run on ``seconds`` of processor time and on expensive queries."""
-    needed = f"about {duration_text(seconds)} on one core of this machine, where nothing else runs"
+def query_lines(queries: Sequence[QueryEstimate]) -> list[str]:
+    """The lines of a dry run on expensive queries; none without them."""
     if not queries:
-        return [needed]
-    return [f"{needed}, plus the queries of:", *map(str, queries), "measure a query first: dond llm-check SPEC"]
+        return []
+    return ["queries of:", *map(str, queries), "measure a query first: dond llm-check SPEC"]
 
 
 def prompt_tokens(partner: LLMPartner) -> int:

@@ -35,18 +35,18 @@ from league.ledger.run_names import checkpoints_in
 from league.ledger.trusted_names import read_settings, write_settings
 from league.ledger.verify import refuse_other_occupants
 from league.settings.read import dump, other_settings
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.training import TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
 from league.tasks.devices import device_of, on_device
 from league.tasks.hinters import (
     JUDGE,
     QueryEstimate,
-    cost_lines,
     hint_queries,
     hint_schedule,
     hinter_spec,
     hints_per_game,
     no_hint_warning,
+    query_lines,
 )
 from league.tasks.occupant_kinds import is_free
 from league.tasks.provenance import check_training_provenance, occupants_of, training_ancestry
@@ -452,12 +452,12 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
 
 
 def plan_of(config: TrainConfig) -> list[str]:
-    """The lines of a training's plan with time and costs. Raises what :func:`begin` raises."""
+    """The lines of a training's plan, with expensive queries. Raises what :func:`begin` raises."""
     training = begin(config)
     settings, steps = config.training, config.training.num_train_steps
     return [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} decisions",
-        *cost_lines(seconds_of(_free(config, training)), list(_queries(training))),
+        *query_lines(list(_queries(training))),
     ]
 
 
@@ -478,26 +478,3 @@ def _queries(training: Training) -> Iterator[QueryEstimate]:
         yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
     if JUDGE in config.training.reward:
         yield QueryEstimate("a language model", "which judges", games, games, 2 * games)
-
-
-def _free(config: TrainConfig, training: Training) -> TrainConfig:
-    """The same training with free replacements for a costly partner, hint source or judge."""
-    partner = "heuristic" if expensive_to_query(training.partner.traits) else config.env.partner
-    reward = "own" if JUDGE in config.training.reward else config.training.reward
-    return config.model_copy(
-        update={
-            "env": config.env.model_copy(update={"partner": partner}),
-            "hints": HintsConfig() if config.hints.mode == "llm" else config.hints,
-            "training": config.training.model_copy(update={"reward": reward}),
-        }
-    )
-
-
-def seconds_of(config: TrainConfig) -> float:
-    """Estimated CPU seconds of the training, extrapolated from the second update (the first includes start-up)."""
-    training = begin(config)
-    training.step()
-    before, began = training.learner.decisions, time.process_time()
-    training.step()
-    spent = time.process_time() - began
-    return spent * config.training.num_train_steps / (training.learner.decisions - before)

@@ -174,5 +174,4 @@ def test_mistakes_in_oracles_are_refused(changed, place):
 
 
 def test_dry_run_counts_oracles():
-    cost, _ = estimate(parse(SETTINGS))
-    assert cost.oracles == 3 + 1
+    assert estimate(parse(SETTINGS))[0].oracles == 3 + 1

@@ -1,4 +1,4 @@
-"""What a training would ask is said before anybody is asked."""
+"""Dry run of a training: expensive queries are counted, and none is made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollou
 
 
 @pytest.mark.parametrize(
-    ("asks", "told"),
+    ("settings", "lines"),
     [
         (
             ("hints.mode=llm", "hints.provider=openai", "hints.models.openai=any", "hints.options={base_url: 'URL'}"),
@@ -29,26 +29,26 @@ SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollou
     ],
     ids=["hints", "partner", "judge"],
 )  # fmt: skip
-def test_dry_run_lists_queries(asks, told, tmp_path, monkeypatch, capsys):
+def test_dry_run_lists_queries(settings, lines, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     service = Service(lambda heard, number: completion())
     try:
-        overrides = (*SMALL, *(each.replace("URL", service.url) for each in asks))
+        overrides = (*SMALL, *(each.replace("URL", service.url) for each in settings))
         assert dond("train", "--algo", "ppo", "--dry-run", overrides=overrides) == 0
-        said = capsys.readouterr().out
+        out = capsys.readouterr().out
         assert not service.heard and not list(tmp_path.iterdir())
     finally:
         service.close()
-    for words in (*told, "at 1 second a query", "on one core"):
-        assert words in said, said
+    for line in (*lines, "at 1 second a query"):
+        assert line in out, out
 
 
 def test_dry_run_without_queries(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert dond("train", "--algo", "reinforce", "--dry-run", overrides=SMALL) == 0
-    said = capsys.readouterr().out
-    assert "quer" not in said and "400 decisions" in said and not list(tmp_path.iterdir())
+    out = capsys.readouterr().out
+    assert "quer" not in out and "400 decisions" in out and not list(tmp_path.iterdir())
 
 
 def test_hint_queries_follow_cadence():
@@ -61,7 +61,7 @@ def test_hint_queries_follow_cadence():
 
 
 @pytest.mark.parametrize("partner", ["heuristic", "stubborn"])
-def test_hint_estimate_is_close_to_what_is_queried(partner):
+def test_estimated_hints_are_close_to_those_of_a_training(partner):
     small = {"num_train_steps": 400, "num_envs": 32, "rollout": 4, "hidden": [8]}
     hints = {"mode": "random", "cadence_k": 4}
     training = begin(TrainConfig.model_validate({"env": {"partner": partner}, "hints": hints, "training": small}))
@@ -74,11 +74,11 @@ def test_hint_estimate_is_close_to_what_is_queried(partner):
 
 def test_prices_become_dollars():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
-    told = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, spec))
-    assert " US dollars" in told and "at most 2,500,000" in told and "12 days" in told
+    line = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, spec))
+    assert " US dollars" in line and "at most 2,500,000" in line and "12 days" in line
 
 
-def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
+def test_past_a_limit_hints_end_and_a_member_has_its_fallback():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
     playing = str(QueryEstimate("any", "which plays", 5, 50, 50, spec))
     hinting = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
