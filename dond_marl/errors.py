@@ -42,8 +42,6 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
         "gguf": "accelerate gguf",
         "ray": "ray",
         "negmas": "negmas",
-        "mlflow": "mlflow",
-        "trackio": "trackio",
         "wandb": "wandb",
     }.items()
     for library in libraries.split()

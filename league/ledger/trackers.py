@@ -1,9 +1,8 @@
-"""Experiment trackers for the figures of a run: TensorBoard, trackio, wandb and MLflow.
+"""Experiment trackers for the figures of a run: TensorBoard and wandb.
 
-Each is a :class:`Tracker`, and a name in ``logging.trackers``. By default nothing leaves the machine: trackio has its
-own database, wandb runs offline and MLflow writes into the run's folder. The libraries' own variables change that:
-``TRACKIO_SPACE_ID=NAME``, ``WANDB_MODE=online``, ``MLFLOW_TRACKING_URI=URL``. A resumed run is a new run of the same
-name there, with continued steps. A tracker whose library fails is reported once and dropped; the run continues.
+Each is a :class:`Tracker`. By default nothing leaves the machine: wandb runs offline, unless its own variable
+``WANDB_MODE=online`` is set. A resumed run is a new run of the same name there, with continued steps. A tracker whose
+library fails is reported once and dropped; the run continues.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import Any, Protocol
 from dond_marl.errors import Notice, missing_library, shorten
 
 PROJECT = "dond-marl"
-MOST_OF_PARAM = 500  # characters that every store of MLflow takes
 Figures = Mapping[str, float]
 Settings = Mapping[str, Any]
 
@@ -50,11 +48,17 @@ class TensorBoard:
         self._events.close()
 
 
-class HostedRun:
-    """A run of trackio or wandb, which have one interface."""
+class Wandb:
+    """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
 
-    def __init__(self, run: Any) -> None:
-        self._run = run
+    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
+        import wandb
+
+        mode: Any = os.environ.get("WANDB_MODE", "offline")
+        quiet = wandb.Settings(silent=True, console="off", disable_git=True)
+        self._run: Any = wandb.init(
+            project=PROJECT, name=run_name(folder), config=dict(settings), dir=str(folder), mode=mode, settings=quiet
+        )
 
     def write(self, figures: Figures, step: int) -> None:
         self._run.log(dict(figures), step=step)
@@ -63,57 +67,7 @@ class HostedRun:
         self._run.finish()
 
 
-def trackio_run(folder: Path, _first: int, settings: Settings) -> HostedRun:
-    """A run of trackio's project ``dond-marl``, in its local database (``trackio show`` opens it)."""
-    import trackio
-
-    space = os.environ.get("TRACKIO_SPACE_ID")
-    return HostedRun(
-        trackio.init(project=PROJECT, name=run_name(folder), config=dict(settings), space_id=space, embed=False)
-    )
-
-
-def wandb_run(folder: Path, _first: int, settings: Settings) -> HostedRun:
-    """A run of wandb's project ``dond-marl``, offline in the run's folder (``wandb sync`` uploads it)."""
-    import wandb
-
-    mode: Any = os.environ.get("WANDB_MODE", "offline")
-    quiet = wandb.Settings(silent=True, console="off", disable_git=True)
-    return HostedRun(
-        wandb.init(
-            project=PROJECT, name=run_name(folder), config=dict(settings), dir=str(folder), mode=mode, settings=quiet
-        )
-    )
-
-
-class MLflow:
-    """A run of MLflow's experiment ``dond-marl``, in ``mlflow.db`` of the run's folder."""
-
-    def __init__(self, folder: Path, _first: int, settings: Settings) -> None:
-        from mlflow import MlflowClient
-
-        place = os.environ.get("MLFLOW_TRACKING_URI", f"sqlite:///{folder.resolve() / 'mlflow.db'}")
-        self._client: Any = MlflowClient(place)
-        existing = self._client.get_experiment_by_name(PROJECT)
-        experiment = self._client.create_experiment(PROJECT) if existing is None else existing.experiment_id
-        self._run: str = self._client.create_run(experiment, run_name=run_name(folder)).info.run_id
-        for name, value in flat_settings(settings).items():
-            self._client.log_param(self._run, name, value[:MOST_OF_PARAM])
-
-    def write(self, figures: Figures, step: int) -> None:
-        for name, value in figures.items():
-            self._client.log_metric(self._run, name, value, step=step)
-
-    def close(self) -> None:
-        self._client.set_terminated(self._run)
-
-
-TRACKERS: Mapping[str, Callable[[Path, int, Settings], Tracker]] = {
-    "mlflow": MLflow,
-    "tensorboard": TensorBoard,
-    "trackio": trackio_run,
-    "wandb": wandb_run,
-}
+TRACKERS: dict[str, Callable[[Path, int, Settings], Tracker]] = {"tensorboard": TensorBoard, "wandb": Wandb}
 
 
 class Trackers:

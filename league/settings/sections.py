@@ -306,7 +306,7 @@ class MemberConfig(Section):
         return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
 
 
-OtherTracker = Literal["mlflow", "trackio", "wandb"]  # besides TensorBoard, see league.ledger.trackers
+OtherTracker = Literal["wandb"]  # besides TensorBoard, see league.ledger.trackers
 
 
 class LoggingConfig(Section):
