@@ -254,8 +254,8 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
             marks.append(Measurement(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
         if training.is_complete:
             return HintLearner(marks, Counter(training.hints.tally) if whole is not None else Counter())
-        practiced = training.step().score
-        acts += round(practiced.games * practiced.turns)
+        score, _ = training.step()
+        acts += round(score.games * score.turns)
 
 
 def hint_settings(config: HintExperimentConfig, hinter: str) -> HintsConfig:

@@ -24,7 +24,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
-from league.ledger.run_directory import SETTINGS, RunDirectory, find_run, new_run
+from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_name, expand_run_names
 from league.tables.blocks import Section
 from league.tables.plain import plain_text
@@ -284,7 +284,6 @@ def clone_people(
     from league.settings.read import dump
     from league.standings.as_csv import write_csv
     from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
-    from league.training.progress_log import CSV_NAME
     from partners.learning.cloning import Epoch
 
     data = load_positions(config)
@@ -293,7 +292,7 @@ def clone_people(
         opened(directory, data)
         network, epochs = train_clone(config, data, epoch_ended)
         rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
-        write_csv(directory.path / CSV_NAME, [Epoch._fields, *rows])
+        write_csv(directory.path / PROGRESS, [Epoch._fields, *rows])
         clone_report = measure_clone(network, data, report)
         write_atomically(directory.path / REPORT, json.dumps(report_json(clone_report), indent=1) + "\n")
         for path in (directory.path / CLONE, expert_target(config)):

@@ -13,10 +13,15 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
 from league.tables.figures import count_noun
-from league.tasks.hinters import JUDGE, QueryEstimate, hint_queries, hinter_spec, query_lines
+from league.tasks.hinters import (
+    JUDGE,
+    QueryEstimate,
+    expected_decisions,
+    hint_queries,
+    hinter_spec,
+    query_lines,
+)
 from league.tasks.values import TrainTask
-
-ACTS_PER_GAME = 5.0  # of both seats: mean of games of the train roster
 
 
 class LeagueSize(NamedTuple):
@@ -85,7 +90,7 @@ def matches_in_all(config: Config, first: RoundPlan) -> int:
 
 def _match_queries(config: Config, first: RoundPlan) -> Iterator[QueryEstimate]:
     """Queries of expensive members if every round is like the first."""
-    decisions, most = _decisions_per_game(config), -(-config.env.max_turns // 2)
+    decisions, most = expected_decisions(config.env.max_turns), -(-config.env.max_turns // 2)
     for member in members_of(config):
         if not member.costly:
             continue
@@ -98,7 +103,7 @@ def _match_queries(config: Config, first: RoundPlan) -> Iterator[QueryEstimate]:
 def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryEstimate]:
     """Queries in a learner's practice if every round is of a stage with queries."""
     decisions = learner.decisions * config.league.rounds
-    games = round(decisions / _decisions_per_game(config))
+    games = round(decisions / expected_decisions(config.env.max_turns))
     stages = [stage for stage in config.curriculum if stage.hints_of(learner.name).mode == "llm"]
     named = f" in stage{'s' * (len(stages) != 1)} {', '.join(stage.name for stage in stages)}"
     for stage in stages[:1]:
@@ -107,11 +112,6 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
     changed = [stage.learner(learner) for stage in config.curriculum]
     if any(each is not None and JUDGE in each.reward for each in changed):
         yield QueryEstimate("a language model", f"which judges {learner.name}", games, games, games * 2)
-
-
-def _decisions_per_game(config: Config) -> float:
-    """Expected decisions of one seat in a game, at least 1."""
-    return max(min(ACTS_PER_GAME, config.env.max_turns) / 2, 1.0)
 
 
 def _learner_line(task: TrainTask) -> str:

@@ -13,21 +13,11 @@ from dond_marl.errors import RunFailure
 from dond_marl.rollout import OccupantError
 
 if TYPE_CHECKING:
-    import torch
-
     from league.settings.training import Hyperparameters
 
 
 class DeviceError(RunFailure):
     """A device that the settings name and this machine does not have, or that has no memory left."""
-
-
-def device_of(settings: Hyperparameters) -> torch.device:
-    """The device of the weights. Raises :class:`DeviceError` if this machine does not have it."""
-    import torch
-
-    check_devices([settings])
-    return torch.device(settings.device)
 
 
 def check_devices(learners: Iterable[Hyperparameters]) -> None:

@@ -27,6 +27,7 @@ OWN_MODEL = "the small model of this package"
 # Causes of hints that were not available, in the order of a report.
 UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated", "missing", "withheld")
 CHARACTERS = 2.7  # of a prompt per token: 2,127 characters of an opening were about 780 tokens of a small model
+ACTS_PER_GAME = 5.0  # of both seats: mean of games of the train roster
 REPLY = 32  # tokens of a legal reply, as measured: 29 to 34
 JUDGE = "llm_judge"  # the reward that queries a language model
 LIMITS = ("max_requests", "max_total_tokens", "max_usd", "max_seconds")  # past them a fallback plays, or hints end
@@ -188,6 +189,11 @@ def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec
     return QueryEstimate(
         "a language model", role, games, expected, math.ceil(max(bound * share, expected)), spec, hints=True
     )
+
+
+def expected_decisions(max_turns: int) -> float:
+    """Expected decisions of one seat in a game of at most ``max_turns`` acts, at least 1."""
+    return max(min(ACTS_PER_GAME, max_turns) / 2, 1.0)
 
 
 def hints_per_game(decisions: float, every: int) -> float:

@@ -17,17 +17,17 @@ from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
 from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
-from league.tasks.devices import DeviceError, device_of, on_device
+from league.tasks.devices import DeviceError, on_device
 from league.tasks.hinters import league_hint_schedule
 from league.tasks.provenance import league_ancestries
 from league.tasks.seating import SEATING, PartnerWrapper
 from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, in_practice, train_until
+from partners.learning.practice import Opponent, Session, in_practice
 from partners.learning.rewards import RewardFailure
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import network_note, pack
+from partners.network.checkpoint import Weights, network_note, pack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from partners.provenance import KEYS, NO_PAST, Ancestry
@@ -59,7 +59,7 @@ def first_state(
     """
     seed = learner_seed(seed, learner.name)
     network = learner.first_network(layout, hints=hinted, seed=seed, members=members)
-    first = make_learner(learner, network, seed, 1, copy_of(network) if learner.kl else None)
+    first = make_learner(learner, network, seed, 1)
     content = pack(first.state()[0], {**network_note(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
 
@@ -96,35 +96,16 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
 def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainResult:
     """The result of a practice against all of its playable opponents. Raises :class:`MemberFault`."""
     torch.set_num_threads(1)
-    seed = learner_seed(task.seed, task.learner.name, task.state.life)
     weights = read_blob(place.blobs, task.state.blob)
-    device = device_of(task.learner)
-    network = weights.network().to(device)
-    learner = make_learner(task.learner, network, seed, task.total_decisions)
-    counters = {"updates": task.state.updates, "decisions": task.state.decisions}
-    tensors = weights.tensors
-    if RESERVOIR_KEY in weights.about:
-        tensors = {**tensors, **read_blob(place.blobs, weights.about[RESERVOIR_KEY]).tensors}
-    learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
-    mixture = opponent_mixture(task, learner, place)
-    opponents = [Opponent(mixture, 1.0)]
-    plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
+    session = _session(task, place, weights)
+    mixture = opponent_mixture(task, session.learner, place)
+    session.opponents = [Opponent(mixture, 1.0)]
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
-    updates = train_until(
-        learner,
-        opponents,
-        plan,
-        decisions=target,
-        games_before=task.state.games,
-        hints=league_hint_schedule(task.hints),
-        decisions_per_game=task.state.decisions / max(task.state.games, 1),
-    )
-    games = task.state.games
     try:
-        while learner.decisions < target:
+        while session.learner.decisions < target:
             tick()
             with on_device(task.learner):
-                score, _, games, _ = next(updates)
+                score, _ = session.step()
             points += score.points * score.games
             deals += score.deals * score.games
             turns += score.turns * score.games
@@ -140,14 +121,8 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
         raise RewardFailure(f"{task}: {error}") from error
     except RunFailure as error:  # of a judge, a hint provider, the opponent's server, or not finite weights
         return task.unfinished_result(error_line(error))
-    tensors, counts = learner.state()
-    note = {**network_note(network), **{key: weights.about[key] for key in KEYS if key in weights.about}}
-    host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None
-    if buffers := {name: host.pop(name) for name in list(host) if name.startswith(RESERVOIR)}:
-        reservoir = pack(buffers)
-        note[RESERVOIR_KEY] = name_of(reservoir)
-    content, played = pack(host, note), games - task.state.games
-    state = LearnerState(name_of(content), counts["updates"], counts["decisions"], games, task.state.life)
+    state, content, reservoir = _pack_state(task, session, weights)
+    played = state.games - task.state.games
     return TrainResult(
         task,
         state,
@@ -161,14 +136,42 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
     )
 
 
-def make_learner(
-    settings: LearnerConfig, network: PolicyNetwork, seed: int, total: int, reference: PolicyNetwork | None = None
-) -> Learner:
-    """A learner of ``total`` own decisions that begins with ``network``, as does its average policy (NFSP)."""
+def _session(task: TrainTask, place: Place, weights: Weights) -> Session:
+    """The learner's training as the ``weights`` of its blob left it, without opponents yet."""
+    seed = learner_seed(task.seed, task.learner.name, task.state.life)
+    learner = make_learner(task.learner, weights.network().to(task.learner.device), seed, task.total_decisions)
+    plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
+    session = Session(learner=learner, plan=plan, hints=league_hint_schedule(task.hints))
+    tensors = weights.tensors
+    if RESERVOIR_KEY in weights.about:
+        tensors = {**tensors, **read_blob(place.blobs, weights.about[RESERVOIR_KEY]).tensors}
+    state = task.state
+    session.restore(tensors, {"updates": state.updates, "decisions": state.decisions, "games": state.games})
+    return session
+
+
+def _pack_state(task: TrainTask, session: Session, weights: Weights) -> tuple[LearnerState, bytes, bytes | None]:
+    """The learner's new state, the content of its blob, and of that of its reservoir buffer."""
+    tensors, counts = session.state()
+    note = network_note(session.learner.network)
+    note |= {key: weights.about[key] for key in KEYS if key in weights.about}
+    host, reservoir = {name: value.cpu() for name, value in tensors.items()}, None
+    if buffers := {name: host.pop(name) for name in list(host) if name.startswith(RESERVOIR)}:
+        reservoir = pack(buffers)
+        note[RESERVOIR_KEY] = name_of(reservoir)
+    content = pack(host, note)
+    return LearnerState(name_of(content), **counts, life=task.state.life), content, reservoir
+
+
+def make_learner(settings: LearnerConfig, network: PolicyNetwork, seed: int, total: int) -> Learner:
+    """A learner of ``total`` own decisions that begins with ``network``.
+
+    So do its average policy (NFSP) and the reference policy of its KL penalty.
+    """
     options, average = settings.learner(total), None
     if settings.reservoir:
         average = AveragePolicy(copy_of(network), options, seed, settings.reservoir, settings.anticipation)
-    return Learner(network, options, seed, reference, average)
+    return Learner(network, options, seed, copy_of(network) if settings.kl else None, average)
 
 
 def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner:

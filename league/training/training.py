@@ -6,21 +6,24 @@ function of the seed and of counters that every checkpoint holds.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import torch
 
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.files import write_durably
+from dond_marl.records.files import write_atomically, write_durably
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
@@ -30,14 +33,15 @@ from dond_marl.trust import require_trust
 from hints import HintSchedule
 from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
-from league.ledger.run_directory import ROOM, SETTINGS, RunDirectory, RunError
+from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
+from league.ledger.trackers import Trackers
 from league.ledger.trusted_names import read_settings, write_settings
 from league.ledger.verify import refuse_other_occupants
 from league.settings.read import dump, other_settings
 from league.settings.training import TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
-from league.tasks.devices import device_of, on_device
+from league.tasks.devices import check_devices, on_device
 from league.tasks.hinters import (
     JUDGE,
     QueryEstimate,
@@ -49,12 +53,11 @@ from league.tasks.hinters import (
     query_lines,
 )
 from league.tasks.occupant_kinds import is_free
-from league.tasks.provenance import check_training_provenance, occupants_of, training_ancestry
-from league.training.progress_log import ProgressLog, ProgressRow
+from league.tasks.provenance import occupants_of, training_ancestry
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Score, in_practice, train_until
+from partners.learning.practice import Opponent, Practice, Score, Session, in_practice
 from partners.mixture import member_names
 from partners.network.checkpoint import CheckpointError, load_checkpoint, network_note, save_checkpoint, with_prefix
 from partners.network.network import copy_of, with_weights
@@ -113,40 +116,21 @@ class TrainingState(NamedTuple):
         return path
 
 
-@dataclass
-class Training:
-    """A training in progress: the learner, its opponents and its counters."""
+@dataclass(kw_only=True)
+class Training(Session):
+    """A training in progress: the learner's session, its opponents and its counters."""
 
     config: TrainConfig
     source: ScenarioSource
     partner: Partner
-    learner: Learner
-    hints: HintSchedule | None
-    games: int = 0
-    decisions_per_game: float = 0.0  # own, of the latest update; 0 before it
+    hints: HintSchedule | None = None
     past_selves: list[NetworkPartner] = field(default_factory=list)
-    score: Score | None = None  # of the latest update's practice
     seconds: float = 0.0  # of this process
     decisions_before: int = 0  # where this process began
     references: ReferencePoints = NO_REFERENCES  # points of the source's Nash points and of a best response
     ancestry: Ancestry = NO_PAST  # all opponents, transitively
     occupants: Mapping[str, str] = field(default_factory=dict)  # identities of partner and hint provider
     closing: ClosingScore | None = None  # of a finished training, where it was asked for
-
-    @cached_property
-    def plan(self) -> Practice:
-        """The settings of practice: scenarios, reward, targets."""
-        settings = self.config.training
-        plan = settings.practice(self.config.env, self.source, settings.seed)
-        if not settings.exact_reply:
-            return plan
-        exact = _exact_targets(spec_name(self.config.env.partner), plan.rules, self.source.prior)
-        if settings.likeliest and not exact.covers_all:
-            raise InputError(
-                "training.likeliest: env.partner may draw an intractable partner, and rewards of greedy acts teach "
-                "nothing; leave it out, or name only deterministic partners without memory"
-            )
-        return replace(plan, exact=exact, likeliest=settings.likeliest)
 
     @property
     def costly_hints(self) -> bool:
@@ -187,70 +171,151 @@ class Training:
     @property
     def seconds_left(self) -> float:
         """Time left at this process's pace so far; ``inf`` before its first update."""
-        left = max(self.config.training.num_train_steps - self.learner.decisions, 0)
-        return left / self.decisions_per_second if self.seconds else math.inf
+        decisions = max(self.config.training.num_train_steps - self.learner.decisions, 0)
+        return decisions / self.decisions_per_second if self.seconds else math.inf
 
-    def step(self) -> ProgressRow:
+    def step(self) -> tuple[Score, dict[str, float]]:
+        """As :meth:`Session.step`, against the partner and past selves. Raises :class:`DeviceError` out of memory."""
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past_selves else 0.0
         labels_from = self.config.training.labels_from
-        opponents = [
+        self.opponents = [
             Opponent(in_practice(self.partner, labels_from), 1 - share),
             *(Opponent(in_practice(past, labels_from), share / len(self.past_selves)) for past in self.past_selves),
         ]
         with on_device(self.config.training):
-            updates = train_until(
-                self.learner,
-                opponents,
-                self.plan,
-                games_before=self.games,
-                hints=self.hints,
-                decisions_per_game=self.decisions_per_game,
-            )
-            self.score, metrics, self.games, self.decisions_per_game = next(updates)
+            score, metrics = super().step()
         self.seconds += time.perf_counter() - began
-        return ProgressRow(
-            self.learner.updates,
-            self.learner.decisions,
-            self.games,
-            self.score,
-            self.references,
-            metrics,
-            Counter() if self.hints is None else Counter(self.hints.tally),
-            self.seconds,
-            self.decisions_per_second,
-        )
+        return score, metrics
 
     def snapshot_self(self) -> None:
         if self.config.training.past_selves:
             self.past_selves = [*self.past_selves, NetworkPartner(copy_of(self.learner.network))][-PAST_SELVES:]
 
-    def state(self) -> TrainingState:
+    def checkpoint(self) -> TrainingState:
         """A copy of the content of a checkpoint after the latest update."""
-        tensors, counters = self.learner.state()
-        for number, past in enumerate(self.past_selves):
-            tensors |= {f"past.{number}.{name}": value for name, value in past.network.state_dict().items()}
-        practiced = None if self.score is None else self.score._asdict()
-        about = {"counters": {**counters, "games": self.games}, "past": len(self.past_selves), "practiced": practiced}
-        paid = {"reward": self.config.training.reward, "occupants": self.occupants, **self.ancestry.note()}
+        tensors, counters = self.state()
+        for i, past in enumerate(self.past_selves):
+            tensors |= {f"past.{i}.{name}": value for name, value in past.network.state_dict().items()}
+        about = {
+            **network_note(self.learner.network),
+            "counters": counters,
+            "past": len(self.past_selves),
+            "practiced": None if self.score is None else self.score._asdict(),
+            "reward": self.config.training.reward,
+            "occupants": self.occupants,
+            **self.ancestry.note(),
+        }
         copies = {name: value.detach().clone() for name, value in tensors.items()}
-        return TrainingState(self.learner.decisions, copies, {**network_note(self.learner.network), **about, **paid})
+        return TrainingState(self.learner.decisions, copies, about)
 
-    def restore(self, path: Path) -> None:
-        """Resume from a checkpoint of :class:`TrainingState`. Raises :class:`CheckpointError`, :class:`RunError`."""
+    def resume(self, path: Path) -> None:
+        """Go on from a checkpoint. Raises :class:`CheckpointError`, :class:`RunError`."""
         weights = load_checkpoint(path)
         shape, about = weights.network().shape, weights.about  # raises for a network of another build
         if not {"counters", "past"} <= about.keys():
             raise CheckpointError(f"{path}: its note has no counters; resume from a checkpoint as it was saved")
         refuse_other_occupants(path, about.get("occupants", {}), self.occupants)
-        device = device_of(self.config.training)
-        tensors = {name: value.to(device) for name, value in weights.tensors.items()}
-        self.learner.restore(tensors, about["counters"])
+        self.restore(weights.tensors, about["counters"])
         # Not the past of today's init_from, which may be another file; and an older note may lack the partner.
         self.ancestry = read_past(about).add_opponents([provenance_of(self.config.env.partner)])
-        self.games, self.decisions_before = about["counters"]["games"], self.learner.decisions
-        selves = (with_prefix(tensors, f"past.{number}.") for number in range(about["past"]))
-        self.past_selves = [NetworkPartner(with_weights(shape, own, device)) for own in selves]
+        self.decisions_before = self.learner.decisions
+        device = self.learner.network.device
+        selves = (with_prefix(weights.tensors, f"past.{i}.") for i in range(about["past"]))
+        self.past_selves = [NetworkPartner(with_weights(shape, tensors, device)) for tensors in selves]
+
+
+COLUMNS = (
+    *("update", "decisions", "games", "points", "deals", "turns"),  # of the update's practice
+    *("of_nash", "of_response"),  # its points as shares of those of the Nash points and of a best response
+    *("policy_loss", "value_loss", "entropy", "kl", "reference_kl", "belief_loss", "taught_loss", "hints_available"),
+    *("seconds", "decisions_per_second"),  # wall-clock time, the only columns that differ between equal runs
+)
+
+
+class ProgressLog:
+    """The log of a training: one CSV row per update, and the same figures for trackers such as TensorBoard.
+
+    On resuming, rows after the checkpoint are dropped, so that no update is logged twice. ``warn`` is called if an
+    earlier log is damaged or has other columns. Raises :class:`dond_marl.errors.MissingLibrary`.
+    """
+
+    def __init__(self, folder: Path, training: Training, warn: Callable[[str], None]) -> None:
+        logging, decisions = training.config.logging, training.learner.decisions
+        self._file: IO[str] | None = None
+        self._hints: Counter[str] = Counter()  # up to the latest row
+        if logging.csv:
+            drop_rows_after(folder / PROGRESS, decisions, warn)
+            self._file = (folder / PROGRESS).open("a", newline="", encoding="utf-8")
+            self._rows = csv.DictWriter(self._file, COLUMNS)
+        self._trackers = Trackers(logging.all_trackers, folder, decisions + 1, training.config.model_dump(mode="json"))
+
+    def write(self, training: Training, score: Score, metrics: Mapping[str, float]) -> None:
+        """Log the latest update: its practice's ``score`` and the learner's ``metrics``."""
+        learner, references = training.learner, training.references
+        figures = {
+            "points": score.points,
+            "deals": score.deals,
+            "turns": score.turns,
+            "of_nash": score.points / references.nash,
+            "of_response": score.points / references.response,
+            **metrics,
+            "decisions_per_second": training.decisions_per_second,
+        }
+        figures = {name: value for name, value in figures.items() if not math.isnan(value)}
+        if training.hints is not None:
+            tally = Counter(training.hints.tally)
+            hints, self._hints = tally - self._hints, tally
+            if hints["asked"]:
+                figures["hints_available"] = hints["available"] / hints["asked"]
+        if self._file is not None:
+            counts = {"update": learner.updates, "decisions": learner.decisions, "games": training.games}
+            texts = {name: f"{value:.6g}" for name, value in figures.items()}
+            self._rows.writerow({**counts, **texts, "seconds": f"{training.seconds:.3f}"})
+            self._file.flush()
+        self._trackers.write({f"train/{name}": value for name, value in figures.items()}, learner.decisions)
+
+    def write_closing(self, figures: Mapping[str, float], decisions: int) -> None:
+        """The score of the finished training, for the trackers."""
+        self._trackers.write(figures, decisions)
+
+    def __enter__(self) -> ProgressLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._trackers.close()
+
+
+def drop_rows_after(path: Path, decisions: int, warn: Callable[[str], None]) -> None:
+    """Keep the header and the complete rows up to ``decisions``, replacing the file atomically.
+
+    A damaged log is also kept under another name.
+    """
+    rows, wrong = _rows_of(path) if path.is_file() else ([], "")
+    if wrong:
+        copy = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
+        write_durably(copy, path.read_bytes())
+        warn(f"{path} {wrong}: it is kept as {copy.name}, and the log continues with {len(rows):,} complete rows")
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    writer.writerows(row for row in rows if int(row["decisions"]) <= decisions)
+    write_atomically(path, text.getvalue())
+
+
+def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:
+    """The complete rows of a log, and its problem in words; a truncated last row is none."""
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = csv.DictReader(file)
+        if rows.fieldnames is None:
+            return [], ""
+        if tuple(rows.fieldnames) != COLUMNS:
+            return [], "has other columns than this build writes"
+        complete = [row for row in rows if None not in row.values()]
+    whole = [row for row in complete if None not in row and row["decisions"].isascii() and row["decisions"].isdigit()]
+    return whole, "" if len(whole) == len(complete) else "is damaged"
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
@@ -259,27 +324,47 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     Raises what opening its scenarios, seating its partner or reading initial weights raises, and, with ``anew``,
     :class:`partners.provenance.ProvenanceError` if it would train against a held-out roster.
     """
-    settings = config.training
+    settings, env = config.training, config.env
     if settings.algo == "bc":
         raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
-    device = device_of(settings)
+    check_devices([settings])
     torch.set_num_threads(settings.threads)
-    partner = seat_occupant(config.env.partner)
+    partner = seat_occupant(env.partner)
     start = settings if anew else settings.model_copy(update={"init_from": None})
     network = start.first_network(
-        config.env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
-    ).to(device)
-    learner = Learner(
-        network, settings.learner(settings.num_train_steps), settings.seed, copy_of(network) if settings.kl else None
-    )
-    env = config.env
+        env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
+    ).to(settings.device)
+    reference = copy_of(network) if settings.kl else None
     source, ancestry = env.open_source(), training_ancestry(config)
     check_game([partner], env.rules(), source)
     if anew:
         refuse_test_roster(ancestry)
-    points = reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities)
-    hints, occupants = hint_schedule(config.hints), occupants_of(config)
-    return Training(config, source, partner, learner, hints, references=points, ancestry=ancestry, occupants=occupants)
+    return Training(
+        learner=Learner(network, settings.learner(settings.num_train_steps), settings.seed, reference),
+        plan=_plan(config, source),
+        config=config,
+        source=source,
+        partner=partner,
+        hints=hint_schedule(config.hints),
+        references=reference_points(env.partner, source, env.rules(), env.reveal_partner_utilities),
+        ancestry=ancestry,
+        occupants=occupants_of(config),
+    )
+
+
+def _plan(config: TrainConfig, source: ScenarioSource) -> Practice:
+    """The settings of practice: scenarios, reward, targets."""
+    settings = config.training
+    plan = settings.practice(config.env, source, settings.seed)
+    if not settings.exact_reply:
+        return plan
+    exact = _exact_targets(spec_name(config.env.partner), plan.rules, source.prior)
+    if settings.likeliest and not exact.covers_all:
+        raise InputError(
+            "training.likeliest: env.partner may draw an intractable partner, and rewards of greedy acts teach "
+            "nothing; leave it out, or name only deterministic partners without memory"
+        )
+    return replace(plan, exact=exact, likeliest=settings.likeliest)
 
 
 @lru_cache(maxsize=1)
@@ -305,20 +390,19 @@ def train(
         training = _resume_or_begin(config, directory.path, watcher)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.on_open(training, directory.path)
-        made, settings = training.learner.decisions, training.config.model_dump(mode="json")
-        with ProgressLog(directory.path, logging.csv, logging.all_trackers, made, settings, watcher.warn) as log:
-            saved_at, going, state = made, True, training.state()
+        with ProgressLog(directory.path, training, watcher.warn) as log:
+            saved_at, going, state = training.learner.decisions, True, training.checkpoint()
             room = directory.path / ROOM  # a full disk is noticed before the practice
             write_durably(room, bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
             room.unlink()
             try:
                 while going and not training.is_complete:
-                    row = training.step()
-                    due = row.decisions // logging.save_every > saved_at // logging.save_every
+                    score, metrics = training.step()
+                    due = training.learner.decisions // logging.save_every > saved_at // logging.save_every
                     if due:
                         training.snapshot_self()
-                    log.write(row)
-                    state = training.state()  # after the row, which is dropped on resuming if it is too many
+                    log.write(training, score, metrics)
+                    state = training.checkpoint()  # after the row, which is dropped on resuming if it is too many
                     hint_warning = None if training.hints is None else no_hint_warning(training.hints.tally)
                     if hint_warning and (training.is_complete or training.learner.updates % HINT_WARNING_EVERY == 1):
                         watcher.warn(hint_warning)
@@ -353,13 +437,12 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
     elif config is None:
         raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
     else:
-        check_training_provenance(config)
         write_settings(path, dump(config))
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)
     for checkpoint in checkpoints:
         try:
-            training.restore(checkpoint)
+            training.resume(checkpoint)
             return training
         except CheckpointError as error:
             watcher.warn(f"{error}; resuming from the checkpoint before it")

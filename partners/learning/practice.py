@@ -1,9 +1,8 @@
-"""Practice and the training loop: a network plays blocks of games from both seats and is updated from them."""
+"""Practice and training sessions: a network plays blocks of games from both seats and is updated from them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -27,6 +26,8 @@ from partners.network.network import PolicyNetwork
 from partners.network.partner import NetworkPartner
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from partners.learning.learners import Learner
 
 SPARE = 0.25  # of a block: the share of a batch's last block that must be expected to be needed
@@ -86,52 +87,53 @@ class Score(NamedTuple):
     paid: float  # points of ten per game by the plan's reward: own points where that is ``own``
 
 
-class Update(NamedTuple):
-    """One turn of the training loop: a practice, and the learner's update from it."""
+@dataclass(kw_only=True)
+class Session:
+    """One learner in training: practice and update in turn, from the start or from any saved state, to the same bits.
 
-    score: Score  # of the practice
-    metrics: dict[str, float]  # of the learner, means over the decisions
-    games: int  # that the learner has played so far, this practice included
-    decisions_per_game: float  # own decisions per game of this practice
-
-
-def train_until(
-    learner: Learner,
-    opponents: Sequence[Opponent],
-    plan: Practice,
-    *,
-    decisions: float = math.inf,
-    games: float = math.inf,
-    games_before: int = 0,
-    hints: HintSource | None = None,
-    decisions_per_game: float = 0.0,
-) -> Iterator[Update]:
-    """The training loop: practice and update in turn; yields after every update.
-
-    Parameters
-    ----------
-    learner: improved in place; its own counters go on.
-    opponents: one of them is drawn for every block.
-    plan: the terms of each practice.
-    decisions, games: the loop ends once the learner has made so many own decisions, or played so many games, in all.
-    games_before: games that the learner has played before this call.
-    hints: hints for the learner's seat.
-    decisions_per_game: own decisions per game so far (0 = unknown), a batching hint for the first practice.
+    ``learner``: improved in place. ``opponents``: one of them is drawn for every block. ``hints``: for the learner's
+    seat.
     """
-    while learner.decisions < decisions and games_before < games:
+
+    learner: Learner
+    plan: Practice
+    opponents: Sequence[Opponent] = ()
+    hints: HintSource | None = None
+    games: int = 0  # that the learner has played so far
+    decisions_per_game: float = 0.0  # own, of the latest update (0 = unknown); a batching hint for the next
+    score: Score | None = None  # of the latest update's practice
+
+    def step(self) -> tuple[Score, dict[str, float]]:
+        """Practice and update once; returns the practice's score and the learner's metrics, means over the decisions.
+
+        Raises what :func:`practice` and :meth:`~partners.learning.learners.Learner.update` raise.
+        """
         experience, score = practice(
-            learner.network,
-            opponents,
-            plan,
-            update=learner.updates,
-            games_before=games_before,
-            hints=hints,
-            decisions_per_game=decisions_per_game,
+            self.learner.network,
+            self.opponents,
+            self.plan,
+            update=self.learner.updates,
+            games_before=self.games,
+            hints=self.hints,
+            decisions_per_game=self.decisions_per_game,
         )
-        metrics = learner.update(experience)
-        decisions_per_game = experience.size / score.games
-        games_before += score.games
-        yield Update(score, metrics, games_before, decisions_per_game)
+        metrics = self.learner.update(experience)
+        self.decisions_per_game = experience.size / score.games
+        self.games += score.games
+        self.score = score
+        return score, metrics
+
+    def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
+        """Everything that the next update depends on: tensors by name, and counters."""
+        tensors, counters = self.learner.state()
+        return tensors, {**counters, "games": self.games}
+
+    def restore(self, tensors: Mapping[str, Tensor], counters: dict[str, int]) -> None:
+        """Load what :meth:`state` returned, on the device of the learner's network."""
+        device = self.learner.network.device
+        self.learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
+        self.games = counters["games"]
+        self.decisions_per_game = self.learner.decisions / max(self.games, 1)
 
 
 # How an update's games are laid out. A block is plan.games games against one opponent, which is drawn for the block;

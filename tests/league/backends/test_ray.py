@@ -50,13 +50,16 @@ def workers_with(folder: Path) -> int:
     return sum("ray::" in line and str(folder) in line for line in listed.splitlines())
 
 
+def reap() -> None:
+    """Wait for a process that has ended: orphans are children of this process (tests/conftest.py), alive to Ray."""
+    with suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 def all_gone(folder: Path) -> bool:
     until = time.monotonic() + 60  # Ray notices a killed driver when it looks; a busy machine looks late
     while workers_with(folder) and time.monotonic() < until:
-        # Orphans are this process's children (tests/conftest.py). A dead node that is not waited for is alive to Ray's
-        # workers, and they stay.
-        with suppress(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+        reap()
         time.sleep(0.1)
     return not workers_with(folder)
 
@@ -69,9 +72,9 @@ def test_ray_on_this_machine_gives_the_results_of_this_process(tmp_path, place, 
         assert signal.getsignal(signal.SIGTERM) == handler  # Ray's own would end a league without a message
         for _ in range(2):
             assert [comparable(result) for result in backend.run(tasks, place)] == in_process(tasks, place)
-        (result,) = backend.run([breaks], place)
+        (result,) = backend.run([breaks], place, tick=reap)
         assert result.failed == "broken(how=leave)" and "exit code 0" in result.cause
-        results = backend.run([tasks[0], hangs, hangs], place)
+        results = backend.run([tasks[0], hangs, hangs], place, tick=reap)
         next(results)
         results.close()
         assert [comparable(result) for result in backend.run(tasks[:2], place)] == in_process(tasks[:2], place)

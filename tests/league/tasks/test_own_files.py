@@ -12,7 +12,7 @@ from dond_marl.occupants import OccupantNameError, parse_spec, pin_spec, seat_oc
 from league.ledger.ledger import ReadLedger
 from partners.learning.rewards import RewardError, reward_name, reward_of
 from tests.command import in_process, run_dond
-from tests.league.backends.test_league import kept
+from tests.league.backends.test_league import contents
 
 MINE = """
 from dataclasses import dataclass
@@ -169,7 +169,7 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
     for workers in (1, 2):
         done = in_process("league", "--config", "league.yaml", "--workers", workers, "--quiet")
         assert done.returncode == 0, done.stderr
-    alone, two = (kept(folder) for folder in sorted((here / "runs" / "league").iterdir()))
+    alone, two = (contents(folder) for folder in sorted((here / "runs" / "league").iterdir()))
     assert alone == two and "my_file.py:Melting" in done.stdout
     with ReadLedger(here / "runs" / "league" / "0002" / "ledger.sqlite") as ledger:
         assert [ledger.stage(number) for number in range(ledger.next_round)] == [0, 1, 1]
@@ -188,7 +188,7 @@ def test_a_league_with_a_file_is_the_same_on_ray(here):
         words = ("--backend", backend, *(("--workers", 2) if backend == "ray" else ()))
         done = run_dond("league", "--config", "league.yaml", "--quiet", *words, cwd=here)
         assert done.returncode == 0, done.stderr
-    alone, spread = (kept(folder) for folder in sorted((here / "runs" / "league").iterdir()))
+    alone, spread = (contents(folder) for folder in sorted((here / "runs" / "league").iterdir()))
     assert alone == spread
 
 

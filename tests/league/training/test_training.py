@@ -18,11 +18,20 @@ import torch
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
-from league.ledger.run_directory import RunDirectory, RunError, new_run
+from league.ledger.run_directory import PROGRESS, RunDirectory, RunError, new_run
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
-from league.training.progress_log import COLUMNS, CSV_NAME, ProgressLog
-from league.training.training import PAST_SELVES, Training, _exact_targets, begin, closing_hints, final_score, train
+from league.training.training import (
+    COLUMNS,
+    PAST_SELVES,
+    Training,
+    _exact_targets,
+    begin,
+    closing_hints,
+    drop_rows_after,
+    final_score,
+    train,
+)
 from partners.learning.rewards import RewardFailure
 from partners.network.checkpoint import load_checkpoint
 from tests.command import dond, in_process, train_command
@@ -40,7 +49,7 @@ STEPS = 500  # eleven updates or so, five checkpoints
 
 
 class Watching:
-    """Asks for a stop after ``stop`` updates, and keeps what it was told."""
+    """Asks for a stop after ``stop`` updates, and stores the warnings."""
 
     def __init__(self, stop: int | None = None) -> None:
         self.left, self.warnings, self.opened_at = stop, list[str](), -1
@@ -220,18 +229,18 @@ def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path):
 
 
 def test_damaged_log_is_kept(tmp_path):
-    path, told = tmp_path / CSV_NAME, list[str]()
+    path, warnings = tmp_path / PROGRESS, list[str]()
     rows = [",".join(["1", str(decisions), *["0"] * (len(COLUMNS) - 2)]) for decisions in (40, 80, 120)]
     whole = "\r\n".join([",".join(COLUMNS), *rows, ""])
     damaged = whole.replace("1,80,", "1,8x,")
     for text in (damaged, damaged.replace("policy_loss", "loss"), whole + "1,160", ""):
         path.write_bytes(text.encode())
-        ProgressLog(tmp_path, True, (), 120, {}, told.append).__exit__()
-    assert len(told) == 2 and "damaged" in told[0] and "columns" in told[1]
+        drop_rows_after(path, 120, warnings.append)
+    assert len(warnings) == 2 and "damaged" in warnings[0] and "columns" in warnings[1]
     assert (tmp_path / "progress.csv.1").read_bytes() == damaged.encode()
     assert "loss" in (tmp_path / "progress.csv.2").read_text()
     path.write_bytes(damaged.encode())
-    ProgressLog(tmp_path, True, (), 120, {}).__exit__()
+    drop_rows_after(path, 120, warnings.append)
     assert path.read_bytes().decode() == whole.replace(f"{rows[1]}\r\n", "")
 
 

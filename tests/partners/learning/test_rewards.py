@@ -285,7 +285,7 @@ def test_checkpoint_notes_reward(tmp_path):
     for reward in ("own", "spite(weight=1.5)"):
         training = begin(settings(tmp_path, reward))
         training.step()
-        assert load_checkpoint(training.state().save(tmp_path))[1]["reward"] == reward
+        assert load_checkpoint(training.checkpoint().save(tmp_path))[1]["reward"] == reward
 
 
 def test_training_prints_its_reward(tmp_path, capsys):
