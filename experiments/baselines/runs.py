@@ -16,6 +16,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import points_of_ten
 from experiments.baselines.plan import CHOICE, Job, Pick, planned_acts
+from league.api import check_league
 from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.arms import headline_of
@@ -157,6 +158,7 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
 def _run_league(job: Job, config: Config) -> ArmRun:
     directory = RunDirectory(job.folder)
     practiced = job.folder / PRACTICED
+    check_league(config, resume=directory.ledger.is_file())
     run_league(config, directory, SilentWatcher(practiced), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from league.rounds.curriculum import rounds_of_practice, stage_now
 from league.rounds.opponents import meetings_of
-from league.settings.learners import LearnerConfig
+from league.settings.learners import LearnerConfig, StageConfig
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
@@ -76,7 +76,8 @@ def plan_round(
     """Plan the next round; in ``place`` only the names of reservoir buffers (NFSP) are read, from the weights."""
     number = history.round
     seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
-    stage, training = stage_now(config, history), _training_tasks(config, history, seats, states, place)
+    stage = stage_now(config, history)
+    training = _training_tasks(config, config.curriculum[stage], history, seats, states, place)
     block = block_of(config, number)
     matches = tuple(
         MatchTask(
@@ -100,14 +101,13 @@ def block_of(config: Config, number: int) -> Block:
     return Block(start=number * size, size=size)
 
 
-def _practicing_learners(config: Config, history: History) -> list[LearnerConfig]:
+def _practicing_learners(config: Config, stage: StageConfig, history: History) -> list[LearnerConfig]:
     """Learners that practice in the next round, with the settings of its stage; none in the closing measurement.
 
     An oracle whose snapshot joins waits for one round: its next target mixture is computed from those matches.
     """
     if not config.learners or config.schedule.phase(history.round) == "measures":
         return []
-    stage = config.curriculum[stage_now(config, history)]
     practicing = [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
     born = [member for member in history.members if member.born == history.round > 0]
     joining = {member.parent for member in born if member.role == "snapshot"}
@@ -116,14 +116,14 @@ def _practicing_learners(config: Config, history: History) -> list[LearnerConfig
 
 def _training_tasks(
     config: Config,
+    stage: StageConfig,
     history: History,
     seats: Mapping[str, Entrant],
     states: Mapping[str, LearnerState],
     weights: Place | None,
 ) -> tuple[TrainTask, ...]:
-    stage = config.curriculum[stage_now(config, history)]
     base, tasks = {learner.name: learner for learner in config.learners}, list[TrainTask]()
-    for learner in _practicing_learners(config, history):
+    for learner in _practicing_learners(config, stage, history):
         tasks.append(
             TrainTask(
                 round=history.round,

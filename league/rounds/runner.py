@@ -52,18 +52,12 @@ def run_league(
 ) -> LeagueOutcome:
     """Play a league to its end in ``directory``, from the first round that is not in its ledger.
 
-    Without a ``config`` the run's own settings are used; ``backend`` replaces theirs, without effect on rows. Raises
-    :class:`RunError` or :class:`league.ledger.ledger.LedgerError`, and before anything is written
-    :class:`league.tasks.devices.DeviceError` if a learner's device is missing, and
-    :class:`partners.provenance.ProvenanceError` if a learner of a new run would train against a held-out roster.
+    ``config``: checked by :func:`league.api.check_league`; ``None`` for the run's own settings. ``backend`` replaces
+    theirs, without effect on rows. Raises :class:`RunError`, :class:`league.ledger.ledger.LedgerError`, and
+    :class:`league.tasks.devices.DeviceError` if a learner's device is missing.
     """
-    if config is not None:
-        check_devices(config.learners)
-        if not directory.ledger.is_file():
-            check_league_provenance(config)
     with directory, Ledger(directory.ledger) as ledger:
         config = _begin_or_resume(config, directory, ledger, watcher)
-        check_devices(config.learners)
         write_atomically(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
             if getattr(config.env, key) != getattr(EnvConfig(), key):
@@ -126,7 +120,9 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     ledger.require_trust()
     meta, notes = ledger.meta(), ledger.notes()
     started = ledger.config()
-    config = config or started
+    if config is None:
+        config = started
+        check_devices(config.learners)
     refused = other_settings(directory.path, started.portable(), config.portable())
     if refused is not None:
         raise RunError(refused)
