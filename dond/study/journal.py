@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError, RunFailure, error_line
-from league.ledger.schema import has_schema, refuse_irregular
+from league.ledger.schema import has_schema
 
 JOURNAL = "journal.sqlite"
 STUDY = -1  # participant number of events of the study itself
@@ -101,7 +101,6 @@ def read_journal(folder: Path) -> list[StudyEvent]:
     path = folder / JOURNAL
     if not path.is_file():
         raise InputError(f"{folder} is no study's folder: it holds no {JOURNAL}")
-    refuse_irregular(path, JournalError)
     source = f"{path.resolve().as_uri()}?mode=ro"
     with damage_reported(str(path)), closing(sqlite3.connect(source, uri=True)) as db:
         return list(_events(db))

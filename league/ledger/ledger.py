@@ -23,7 +23,7 @@ from dond_marl.errors import Notice, RunFailure
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.trust import Document, admit, names_of, require_trust
 from league.ledger.run_directory import SETTINGS
-from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema, refuse_irregular
+from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema
 from league.ledger.trusted_names import names_in, parse_stored, sign_names
 from league.settings.read import Config
 from league.tasks.answers import CAUSES
@@ -46,7 +46,6 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        refuse_irregular(path, LedgerError)
         with self._ledger_errors("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
@@ -440,7 +439,6 @@ class ReadLedger(Ledger):
         self.path = path
         if not path.is_file():
             raise LedgerError(f"{path.parent} is not the folder of a league: it has no {path.name}")
-        refuse_irregular(path, LedgerError)
         with self._ledger_errors("opened"):
             self._connect("mode=ro")
         try:

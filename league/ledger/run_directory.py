@@ -21,7 +21,7 @@ from typing import Any
 
 from dond_marl import __version__
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.files import refuse_link, remove_temporaries, user_path
+from dond_marl.files import remove_temporaries, user_path
 
 RUNS = Path("runs")  # folder of all runs
 LEDGER = "ledger.sqlite"  # mark of a league run
@@ -66,9 +66,6 @@ class RunDirectory:
         from filelock import Timeout
 
         try:
-            entries = self.path.iterdir() if self.path.is_dir() else ()  # a new run has no folder yet
-            for entry in entries:  # links in a run of another person may lead to files of the user's
-                refuse_link(entry)
             self._lock.acquire(timeout=0)
         except Timeout:
             raise RunError(
@@ -81,8 +78,6 @@ class RunDirectory:
                     f"{self.path}: this file system has no locks ({error.strerror}), which keep a run to one process; "
                     f"put it on a local disk with --set logging.output_dir=FOLDER"
                 ) from error
-            if error.errno == errno.ELOOP:
-                raise RunError(f"{error.filename} {error.strerror}: put what it leads to in its place") from None
             raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
         for folder in (self.path, self.blobs, self.path / CHECKPOINTS):
             remove_temporaries(folder)
@@ -246,7 +241,7 @@ def _is_empty_start(path: Path) -> bool:
 
 def in_use(path: Path) -> bool:
     """Whether a process holds the lock of a run; the lock file is not created."""
-    if not (path / LOCK).is_file() or (path / LOCK).is_symlink():  # a link would be opened for writing
+    if not (path / LOCK).is_file():
         return False
     from filelock import FileLock, Timeout
 

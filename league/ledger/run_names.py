@@ -117,13 +117,7 @@ def checkpoints_in(path: Path) -> list[Path]:
 
 
 def _member_of(run: Path, name: str) -> str:
-    """The spec of a member of the league in ``run``, by name; a network is written next to the ledger.
-
-    It is written every time, never taken from a file there: in a run of another person that may hold anything.
-    """
-    folder = run / CHECKPOINTS
-    if folder.is_symlink() or Path(name).name != name:  # in such a run they may lead anywhere
-        raise InputError(f"{folder / name} leads out of the run")
+    """The spec of a member of the league in ``run``, by name; a network is written next to the ledger."""
     from league.ledger.ledger import ReadLedger
 
     with ReadLedger(run / LEDGER) as ledger:
@@ -141,7 +135,7 @@ def _member_of(run: Path, name: str) -> str:
 
     network, note = read_member(run, trained, digits)
     # A learner's weights change with every round; with them in all names, no two members have the same file.
-    target = folder / f"{trained}-{note['blob'][:DIGITS]}.json"
-    folder.mkdir(exist_ok=True)
+    target = run / CHECKPOINTS / f"{trained}-{note['blob'][:DIGITS]}.json"
+    target.parent.mkdir(exist_ok=True)
     save_checkpoint(target, network, note)
     return spec_name({"kind": "checkpoint", "path": str(target)})

@@ -1,12 +1,9 @@
-"""SQL schema of a ledger, the tables whose rows are a function of settings and seed, and checks of SQLite files."""
+"""SQL schema of a ledger, the tables whose rows are a function of settings and seed, and a check of it."""
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from pathlib import Path
-
-from dond_marl.errors import RunFailure
 
 SCHEMA_VERSION = 3
 SCHEMA = """
@@ -72,19 +69,8 @@ SEALED = {
 }
 
 
-def refuse_irregular(path: Path, error: type[RunFailure]) -> None:
-    """Refuse a database, or a file that SQLite opens next to it, that is a link, a FIFO or a device.
-
-    A link may lead to another run of the user's, without its lock; a FIFO or a device would hang the reader.
-    """
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        file = path.with_name(path.name + suffix)
-        if file.is_symlink() or (file.exists() and not file.is_file()):
-            raise error(f"{file}: is a link, or no regular file; restore a copy or start a new run")
-
-
 def has_schema(db: sqlite3.Connection, schema: str) -> bool:
-    """Whether a database is empty or of this schema: another view or trigger would run SQL of its author."""
+    """Whether a database is empty or of this schema."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(schema)
         query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql"

@@ -13,8 +13,7 @@ from dond_marl.files import atomic_replace
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.records.record import record_of
 from league.bench.results import append
-from league.ledger.ledger import Ledger, LedgerError, ReadLedger
-from league.ledger.run_directory import RunDirectory, RunError, newest_run
+from league.ledger.ledger import Ledger, ReadLedger
 from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
 from partners.network.checkpoint import pack
 from tests.command import in_process, played_league
@@ -90,38 +89,6 @@ def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):
             temporary.write_text(text)
             names.add(temporary.name)
     assert len(names) == 2 and not path.is_symlink() and path.read_text() == "two" and mine.read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["run.lock", "blobs", "checkpoints", "progress.csv", "ledger.sqlite", "study.sqlite"])
-def test_a_run_that_holds_links_is_not_written(name, run, mine):
-    entry = run / name
-    if entry.is_dir():
-        shutil.rmtree(entry)
-    entry.unlink(missing_ok=True)
-    entry.symlink_to(mine)
-    with pytest.raises(RunError, match=f"{name} is a link"), RunDirectory(run):
-        pass
-    assert mine.read_text() == "mine"
-
-
-def test_a_linked_lock_is_not_opened_where_runs_are_listed(tmp_path, mine):
-    (tmp_path / "0001").mkdir()
-    (tmp_path / "0001" / "run.lock").symlink_to(mine)
-    with pytest.raises(RunError):
-        newest_run(tmp_path)
-    assert mine.read_text() == "mine"
-
-
-def test_a_link_to_another_ledger_is_refused(honest, run):
-    shutil.rmtree(run / "blobs")
-    (run / "ledger.sqlite").unlink()
-    (run / "ledger.sqlite").symlink_to(honest / "ledger.sqlite")
-    before = (honest / "ledger.sqlite").read_bytes()
-    for opened in (Ledger, ReadLedger):
-        with pytest.raises(LedgerError, match="no regular file"):
-            opened(run / "ledger.sqlite")
-    assert in_process("league", "--resume", run).returncode != 0
-    assert (honest / "ledger.sqlite").read_bytes() == before
 
 
 def test_nothing_is_added_to_a_link(mine, tmp_path):
