@@ -325,15 +325,13 @@ class LoggingConfig(Section):
 
 
 class BackendConfig(Section):
-    """Backend of the tasks, which changes no result, and their deadline."""
+    """Backend of the tasks, which changes no result."""
 
     kind: BackendName | None = Field(
         default=None,
         description="local, process or ray, or left out: process where workers are set, ray where its address is",
     )
     workers: int | None = Field(default=None, ge=1, le=4096, description="left out: one for every core")
-    # Seconds after which a task is examined for a member that hangs; the backend local has no deadline.
-    deadline: float | None = Field(default=600.0, gt=0, le=1_000_000, description="seconds")
     ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto")
 
     @model_validator(mode="after")
