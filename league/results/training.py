@@ -50,7 +50,7 @@ class TrainWatcher:
         if (coming := closing_hints(training)) is not None:
             decisions, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
             games = round(decisions / own_decisions_per_game(training))
-            queries = hint_queries(hints, games, decisions, "", "").expected
+            queries = hint_queries(hints, games, decisions, "").expected
             self._prose(f"about {queries:,} hints are asked in practice, and {coming.queries:,} or so at the end")
         self._output.line(f"run folder {directory}")
         self._printed = learner.decisions

@@ -18,9 +18,9 @@ from league.tasks.hinters import (
     QueryEstimate,
     expected_decisions,
     hint_queries,
-    hinter_spec,
     query_lines,
 )
+from league.tasks.occupant_kinds import kinds_in
 from league.tasks.values import TrainTask
 
 
@@ -97,7 +97,8 @@ def _match_queries(config: Config, first: RoundPlan) -> Iterator[QueryEstimate]:
         seats = sum(entrant.member == member for task in first.matches for leg in task.legs for entrant in leg)
         games = seats * config.league.block_size * config.schedule.total
         if games:
-            yield QueryEstimate(member.name, "which plays", games, round(games * decisions), games * most, member.spec)
+            to_model = member.spec is not None and "llm" in kinds_in(member.spec)
+            yield QueryEstimate(member.name, "which plays", games, round(games * decisions), games * most, to_model)
 
 
 def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryEstimate]:
@@ -108,7 +109,7 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
     named = f" in stage{'s' * (len(stages) != 1)} {', '.join(stage.name for stage in stages)}"
     for stage in stages[:1]:
         hints = stage.hints_of(learner.name)
-        yield hint_queries(hints, games, decisions, f"which gives hints to {learner.name}{named}", hinter_spec(hints))
+        yield hint_queries(hints, games, decisions, f"which gives hints to {learner.name}{named}")
     changed = [stage.learner(learner) for stage in config.curriculum]
     if any(each is not None and JUDGE in each.reward for each in changed):
         yield QueryEstimate("a language model", f"which judges {learner.name}", games, games, games * 2)

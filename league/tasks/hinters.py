@@ -1,4 +1,4 @@
-"""Hint providers of a learner, made from the settings, and estimates of what queries to expensive occupants cost.
+"""Hint providers of a learner, made from the settings, and estimated numbers of queries to expensive occupants.
 
 A query is a decision of a language model or a person, a hint, or a verdict of a judge. Estimates query no model.
 """
@@ -11,14 +11,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dond_marl.batch import GameBatch
-from dond_marl.game import Rules
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, spec_name
-from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Hinter, Partner, Traits, expensive_to_query
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.seats import Hinter, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
-from partners.llm.partner import LLMPartner, LocalLLMPartner
+from partners.llm.partner import LocalLLMPartner
 from partners.llm.remote.failures import duration_text
 from partners.llm.service import resolve_provider
 from partners.network.checkpoint import CheckpointError
@@ -26,11 +23,8 @@ from partners.network.checkpoint import CheckpointError
 OWN_MODEL = "the small model of this package"
 # Causes of hints that were not available, in the order of a report.
 UNAVAILABLE = ("unreachable", "unparsable", "illegal", "budget", "unstated", "missing", "withheld")
-CHARACTERS = 2.7  # of a prompt per token: 2,127 characters of an opening were about 780 tokens of a small model
 ACTS_PER_GAME = 5.0  # of both seats: mean of games of the train roster
-REPLY = 32  # tokens of a legal reply, as measured: 29 to 34
 JUDGE = "llm_judge"  # the reward that queries a language model
-LIMITS = ("max_requests", "max_total_tokens", "max_usd", "max_seconds")  # past them a fallback plays, or hints end
 
 
 def hint_provider(hints: HintsConfig) -> Hinter | None:
@@ -97,11 +91,6 @@ def llm_spec(hints: HintsConfig) -> dict[str, Any]:
     }
 
 
-def hinter_spec(hints: HintsConfig) -> str:
-    """The spec of the occupant that mode ``llm`` queries, as text."""
-    return spec_name({name: value for name, value in llm_spec(hints).items() if value is not None})
-
-
 def load_local_model(schedule: HintSchedule | None) -> None:
     """Load a local language model now, before a run. Raises :class:`partners.llm.client.SetupError`."""
     partner = None if schedule is None else getattr(schedule.hinter, "partner", None)
@@ -149,36 +138,17 @@ class QueryEstimate(NamedTuple):
     games: int
     expected: int  # queries
     bound: int  # the most queries
-    spec: str | None = None  # of the occupant
-    hints: bool = False  # whether it gives hints
-
-    @property
-    def to_model(self) -> bool:
-        """Whether it is a language model that plays or gives hints: no person, no judge."""
-        return _language_model(self.spec) is not None
+    to_model: bool = False  # a language model that plays or gives hints: no person, no judge
 
     def __str__(self) -> str:
-        """One line: queries, tokens, time, price and limits."""
         bound = "" if self.bound <= self.expected else f", at most {self.bound:,}"
-        line = f"{self.name}, {self.role}: about {self.expected:,} queries in {self.games:,} games{bound}"
-        partner = _language_model(self.spec)
-        if partner is None or self.spec is None:
-            return f"{line}; at 1 second a query {duration_text(self.expected)}"
-        tokens = prompt_tokens(partner)
-        prompts, replies = tokens * self.expected, REPLY * self.expected
-        options = parse_spec(self.spec)[1]
-        limits = [f"{name} {options[name]:,}" for name in LIMITS if options.get(name) is not None]
-        past_limit = "no more hints are given" if self.hints else "its fallback plays"
-        bounded = f"; past {' or '.join(limits)} (counted in each process), {past_limit}" if limits else ""
-        retries = f" (up to {1 + partner.re_asks} times if a reply is refused)" if partner.re_asks else ""
         return (
-            f"{line}{retries}; a prompt has about {tokens:,} tokens: {_spelled_number(prompts)} to read, "
-            f"{_spelled_number(replies)} to write{_dollars(prompts, replies, options)}; at 1 second a query "
-            f"{duration_text(self.expected)}{bounded}"
+            f"{self.name}, {self.role}: about {self.expected:,} queries in {self.games:,} games{bound}; "
+            f"at 1 second a query {duration_text(self.expected)}"
         )
 
 
-def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec: str) -> QueryEstimate:
+def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str) -> QueryEstimate:
     """The queries of a language model that gives ``hints`` in ``games`` with ``decisions`` of the hinted seat.
 
     One at every ``cadence_k``-th own decision of a game, the first included; withheld hints are not queried.
@@ -186,9 +156,8 @@ def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec
     share, every = 1 - hints.dropout, hints.cadence_k
     expected = round(games * hints_per_game(decisions / max(games, 1), every) * share)
     bound = decisions if every == 1 else decisions / every + games  # one at the first decision of every game
-    return QueryEstimate(
-        "a language model", role, games, expected, math.ceil(max(bound * share, expected)), spec, hints=True
-    )
+    most = math.ceil(max(bound * share, expected))
+    return QueryEstimate("a language model", role, games, expected, most, to_model=True)
 
 
 def expected_decisions(max_turns: int) -> float:
@@ -209,37 +178,4 @@ def query_lines(queries: Sequence[QueryEstimate]) -> list[str]:
     """The lines of a dry run on expensive queries; none without them."""
     if not queries:
         return []
-    return ["queries of:", *map(str, queries), "measure a query first: dond llm-check SPEC"]
-
-
-def prompt_tokens(partner: LLMPartner) -> int:
-    """Estimated tokens of the prompt of an opening; later prompts are a little longer."""
-    table = GameBatch(open_source("lewis").block(0, 0, 1), Rules())
-    (prompt,) = partner.template.render(table.turns(), partner.history_cap)
-    return round(len(prompt) / CHARACTERS)
-
-
-def _language_model(spec: str | None) -> LLMPartner | None:
-    """The language model of a spec, not loaded and not queried; ``None`` for any other occupant."""
-    if spec is None:
-        return None
-    try:
-        partner: Partner = seat_occupant(spec)
-    except OccupantNameError:
-        return None
-    return partner if isinstance(partner, LLMPartner) else None
-
-
-def _dollars(prompts: int, replies: int, options: dict[str, object]) -> str:
-    prices = [options.get(name) for name in ("prompt_price", "completion_price")]
-    if not any(prices):
-        return ""
-    first, second = (float(price) if isinstance(price, int | float) else 0.0 for price in prices)
-    return f", about {(prompts * first + replies * second) / 1e6:,.2f} US dollars"
-
-
-def _spelled_number(number: int) -> str:
-    """A number in words, rounded if it is large: ``1.2 million``, ``35 thousand``."""
-    if number >= 1_000_000:
-        return f"{number / 1e6:,.1f} million"
-    return f"{math.ceil(number / 1000):,} thousand" if number > 1_000 else f"{number:,}"
+    return ["queries of:", *map(str, queries), "their tokens, time and price: dond llm-check SPEC --config FILE"]

@@ -47,7 +47,6 @@ from league.tasks.hinters import (
     QueryEstimate,
     hint_queries,
     hint_schedule,
-    hinter_spec,
     hints_per_game,
     no_hint_warning,
     query_lines,
@@ -552,12 +551,11 @@ def _queries(training: Training) -> Iterator[QueryEstimate]:
     closing = training.closing_games
     after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
     if hinted:
-        spec = hinter_spec(config.hints)
-        yield hint_queries(config.hints, games, decisions, "for hints in practice", spec)
-        yield hint_queries(whole, closing, round(closing * own), f"for hints {after}", spec)
+        yield hint_queries(config.hints, games, decisions, "for hints in practice")
+        yield hint_queries(whole, closing, round(closing * own), f"for hints {after}")
     if expensive_to_query(training.partner.traits):
         name = spec_name(partner)
-        yield QueryEstimate(name, "which plays", games, decisions, games * most, name)
-        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most, name)
+        yield QueryEstimate(name, "which plays", games, decisions, games * most)
+        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most)
     if JUDGE in config.training.reward:
         yield QueryEstimate("a language model", "which judges", games, games, 2 * games)

@@ -193,7 +193,7 @@ def test_dry_run_makes_no_queries():
         (query,) = size.queries
         played = 2 * 2 * len(matches) * 10  # two scenarios in both seats, in each round
         assert query.name == "paid" and query.games == played and played <= query.expected <= query.bound == 5 * played
-        assert "tokens" in str(query) and "at 1 second a query" in str(query)
+        assert query.to_model and "at 1 second a query" in str(query)
     finally:
         service.close()
 

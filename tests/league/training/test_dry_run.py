@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import QueryEstimate, hint_queries
+from league.tasks.hinters import hint_queries
 from league.training.training import begin, own_decisions_per_game
 from tests.command import dond
 from tests.loopback import Service, completion
@@ -22,7 +22,7 @@ SMALL = ("training.num_train_steps=400", "training.num_envs=8", "training.rollou
         ),
         (
             ("env.partner=llm(provider=openai, base_url='URL', model=any, max_requests=7)",),
-            ("which plays: about 400 queries", "the games of the closing evaluation", "past max_requests 7"),
+            ("which plays: about 400 queries", "the games of the closing evaluation"),
         ),
         (("training.reward=llm_judge(style='competitive', provider='openai', model='any', base_url='URL')",),
          ("which judges: about",)),
@@ -52,11 +52,11 @@ def test_dry_run_without_queries(tmp_path, monkeypatch, capsys):
 
 
 def test_hint_queries_follow_cadence():
-    every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
+    every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints")
     assert (every.expected, every.bound) == (300, 300)
-    seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
+    seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints")
     assert 100 <= seldom.expected < 110 and seldom.bound == 130
-    withheld = hint_queries(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", "llm")
+    withheld = hint_queries(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints")
     assert withheld.expected == 150
 
 
@@ -66,21 +66,7 @@ def test_estimated_hints_are_close_to_those_of_a_training(partner):
     hints = {"mode": "random", "cadence_k": 4}
     training = begin(TrainConfig.model_validate({"env": {"partner": partner}, "hints": hints, "training": small}))
     games = round(400 / own_decisions_per_game(training))
-    expected = hint_queries(training.config.hints, games, 400, "for hints", "llm").expected
+    expected = hint_queries(training.config.hints, games, 400, "for hints").expected
     while training.learner.decisions < 400:
         training.step()
     assert training.hints.tally["asked"] * 400 / training.learner.decisions == pytest.approx(expected, rel=0.2)
-
-
-def test_prices_become_dollars():
-    spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
-    line = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, spec))
-    assert " US dollars" in line and "at most 2,500,000" in line and "12 days" in line
-
-
-def test_past_a_limit_hints_end_and_a_member_has_its_fallback():
-    spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
-    playing = str(QueryEstimate("any", "which plays", 5, 50, 50, spec))
-    hinting = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
-    assert all("past max_requests 9" in text for text in (playing, hinting))
-    assert "fallback" in playing and "fallback" not in hinting
