@@ -7,7 +7,6 @@ from functools import lru_cache
 from dond_marl.errors import UntrustedError
 from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
 from dond_marl.seats import Partner, expensive_to_query
-from partners.catalogue import PARTNERS
 
 IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
 COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
@@ -49,6 +48,8 @@ def _is_costly(spec: str) -> bool:
 
 def is_foreign(kinds: frozenset[str]) -> bool:
     """Whether one of the kinds is code from outside this project: of another package, or of a file."""
+    from partners.catalogue import PARTNERS  # loads clients of language models, which a game in the terminal lacks
+
     return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
 
 
