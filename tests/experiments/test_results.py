@@ -84,13 +84,10 @@ def test_prose_has_no_measurements(page):
     assert not FIGURE.search(prose), [line for line in prose.splitlines() if FIGURE.search(line)]
 
 
-def test_every_file_has_a_command_or_is_archived_and_every_block_is_shown():
-    archived = set(
-        re.findall(r"^\| `([\w.]+)` \|", (FOLDER.parent / "ARCHIVE.md").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+def test_every_file_has_a_command_and_every_block_is_shown():
     measured = {path.name for path in FOLDER.iterdir() if path.is_file()}
     planned = {f"{name}.jsonl" for name in COMPARISONS}  # measured or not
-    assert measured | planned == set(MADE_BY) | archived | {LOG}
+    assert measured | planned == set(MADE_BY) | {LOG}
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown == set(BLOCKS)
 
