@@ -285,7 +285,7 @@ def run_jobs(
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of a results file; none if there is no file yet."""
-    return results.read([path]) if path.is_file() else []
+    return results.read([path]) if results.has_results(path) else []
 
 
 def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> tuple[Row, ...]:

@@ -4,6 +4,9 @@ All are made from the files under docs/results. A block of a page is the text be
 page is changed. The file ``made_from.json`` next to the tables holds the SHA-256 of every file that was read and of
 everything that was made: ``--check`` compares these, which takes no time.
 
+New lines of the benchmark under docs/results are appended to JSON lines; ``--store`` moves them to the Parquet table of
+that folder, from which they are read as before.
+
 examples:
   python -m experiments.results
   python -m experiments.results --check    # change nothing; exit code 1 if something differs from the files
@@ -23,9 +26,10 @@ import click
 from dond.cli.shell import Command, print_line, run
 from dond_marl.errors import RunFailure
 from experiments.results.figures import draw_all
-from experiments.results.files import FOLDER, ROOT, TABLES_FOLDER
+from experiments.results.files import BENCH, FOLDER, ROOT, TABLES_FOLDER
 from experiments.results.findings import BLOCKS, block
 from experiments.results.tables import TABLES, table_csv
+from league.bench.results import store
 
 PAGES = (ROOT / "README.md", ROOT / "docs" / "RESULTS.md", ROOT / "docs" / "EQUILIBRIA.md")
 MADE_FROM = TABLES_FOLDER / "made_from.json"
@@ -89,8 +93,11 @@ def outdated() -> list[str]:
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--check", is_flag=True, help="change nothing, only compare the SHA-256 of all files with the record")
-def command(check: bool) -> None:
+@click.option("--store", "stores", is_flag=True, help="first move JSON lines of the benchmark to their Parquet table")
+def command(check: bool, stores: bool) -> None:
     """Write pages, figures and tables, or compare them with the record."""
+    if stores:
+        store([path for name in BENCH if (path := FOLDER / f"{name}.jsonl").is_file()])
     if check:
         if found := outdated():
             raise RunFailure(f"{found[0]} differs from docs/results: run python -m experiments.results")

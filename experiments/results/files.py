@@ -10,7 +10,7 @@ from typing import Any
 from dond_marl.errors import RunFailure
 from experiments.baselines.plan import BaselinesConfig
 from league.bench.differences import SMALLEST_EFFECT
-from league.bench.results import Row, read
+from league.bench.results import Row, has_results, read
 from league.bench.table import Board, boards
 from league.settings.read import load_config
 
@@ -36,6 +36,7 @@ COMPARISONS = {  # results files of arms, and their configs: every other config 
     },
 }
 SINGLE = ("bench", "expert", "ppo_fast", "beliefs", "exploiters")  # results files without a config of arms
+BENCH = (*COMPARISONS, *SINGLE)  # results files of the benchmark
 REFERENCE = {"exploiters": "exploiter", "beliefs": "own"}  # the arm that others are compared with
 # Exact best responses to the runs of these configs, measured before the benchmark's own lines held them.
 EXPLOITED = {
@@ -128,8 +129,8 @@ def made_by(name: str) -> str:
 
 
 def exists(name: str, folder: Path) -> bool:
-    """Whether the file has been made."""
-    return (folder / name).is_file()
+    """Whether the file has been made, or is stored with others in their table."""
+    return has_results(folder / name)
 
 
 def document(name: str, folder: Path) -> Any:

@@ -15,10 +15,9 @@ from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
 from experiments.hint_tables import SHARES, hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
-from experiments.results.files import COMPARISONS, GAMES, SINGLE, boards_of, document, exists
+from experiments.results.files import BENCH, GAMES, boards_of, document, exists
 from league.tables.blocks import Cell, Figure, Table
 
-BENCH = (*COMPARISONS, *SINGLE)
 LABEL_BAR = 0.02  # points of ten: a mean gain by the best labels above it is a gain by labels
 Values = Mapping[str, Any]  # by heading: estimates, figures, numbers, texts, None
 

@@ -31,7 +31,7 @@ from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, b
 from experiments.results.findings import BLOCKS, MOST_CLAIMS, NOTHING, README_ARMS, TABLE_ROWS, block, chosen_league
 from experiments.results.tables import TABLES, table_csv
 from league.bench.differences import MINUS
-from league.bench.results import ResultsError, append, seal_row
+from league.bench.results import STORED, ResultsError, append, read, seal_row, stored_names
 from league.bench.test2 import LOG
 from partners.rosters import DEV, DEV2, TEST2
 from tests.command import dond
@@ -85,7 +85,7 @@ def test_prose_has_no_measurements(page):
 
 
 def test_every_file_has_a_command_and_every_block_is_shown():
-    measured = {path.name for path in FOLDER.iterdir() if path.is_file()}
+    measured = {path.name for path in FOLDER.iterdir() if path.is_file()} - {STORED} | set(stored_names(FOLDER))
     planned = {f"{name}.jsonl" for name in COMPARISONS}  # measured or not
     assert measured | planned == set(MADE_BY) | {LOG}
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
@@ -127,11 +127,9 @@ def test_exploitability_of_old_rows_comes_from_the_files_of_best_responses(tmp_p
     """Joined by arm, seed and settings, so that points and NashConv stand in one table."""
     for name in EXPLOITED:
         shutil.copy(FOLDER / name, tmp_path)
-    rows = (FOLDER / "robust.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    some = ("itself_0", "itself_10")
-    (tmp_path / "robust.jsonl").write_text(
-        "".join(row for row in rows if json.loads(row)["submission"]["name"] in some), encoding="utf-8"
-    )
+    for row in read([FOLDER / "robust.jsonl"]):
+        if row["submission"]["name"] in ("itself_0", "itself_10"):
+            append(tmp_path / "robust.jsonl", row)
     lines = [json.loads(line) for line in (FOLDER / "exploited_robust.jsonl").read_text(encoding="utf-8").splitlines()]
     mean = np.mean([sum(line["gain"]) for line in lines if line["arm"] == "itself_10"])
     assert arms_in("robust", tmp_path, DEV)["itself_10"].nashconv.mean == pytest.approx(mean)
