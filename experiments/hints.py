@@ -6,9 +6,9 @@ hints, which is the main measure, and with them. With llm in experiment.hinters 
 hints.provider and hints.models, by default SmolLM2 from the Hugging Face cache. Learners are cached in output_dir.
 
 examples:
-  dond experiment hints                  # with hint_experiment.yaml
-  dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
-  dond experiment hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
+  python -m experiments hints                  # with hint_experiment.yaml
+  python -m experiments hints --set experiment.seeds=3 --workers 2 --plot hints.png
+  python -m experiments hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
       --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
 """
 

@@ -1,12 +1,18 @@
-"""The shipped expert: the weights of a league's main member, with scores and provenance in the note."""
+"""Make a member of a league the shipped expert: its weights, with scores and provenance in the note.
+
+examples:
+  python -m experiments expert --run runs/expert
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
 
+from dond.cli.shell import FILE, Command, integer, print_line
 from dond_marl.occupants import seat_occupant
 from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
@@ -14,12 +20,14 @@ from league.ledger.export import read_member
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, find_run
 from partners.network.checkpoint import Weights, network_note, save_checkpoint
+from partners.network.checkpoint_files import CheckpointError
 from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
 from partners.provenance import read_past, refuse_test_roster
 from partners.rosters import DEV, TRAIN, roster
 
 SEED = 0  # of the games that score it
+MOST = 100_000  # scenarios that a policy is scored on
 HOW = (
     "points of ten on the scenarios of 'lewis' with a held-out view (split test), each played in both "
     "seats, 95 % interval over scenarios; opponents: the rosters train (used in training) and dev (not used)"
@@ -73,3 +81,21 @@ def _round_figures(result: Result) -> dict[str, float | int]:
         "deals": round(result.deals, 4),
         "turns": round(result.turns, 2),
     }
+
+
+@click.command(cls=Command, help=__doc__, run_errors=(CheckpointError,))
+@click.option(
+    "--run", type=FILE, required=True, metavar="FOLDER", help="a league's folder, or the newest of those in it"
+)
+@click.option("--member", metavar="NAME", default="main", help="a learner or snapshot of it (main)")
+@click.option("--out", type=FILE, metavar="FILE", help="where to write it (the package)")
+@click.option(
+    "--sample", type=integer(1, MOST), metavar="N", help="score it on N held-out scenarios, for a trial (all)"
+)
+def command(run: Path, member: str, out: Path | None, sample: int | None) -> None:
+    """Write the expert and print its scores."""
+    card = ship_expert(run, member, out or EXPERT, sample)
+    for name, figures in card["scores"]["greedy"].items():
+        interval = f"[{figures['low']:.2f}, {figures['high']:.2f}]"
+        print_line(f"{name:24} {figures['points']:5.2f} {interval}  {figures['deals']:.1%} deals")
+    print_line(f"written: {out or EXPERT}")

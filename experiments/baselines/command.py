@@ -4,11 +4,11 @@ Every run has its own folder under output_dir. The same command continues a stop
 is finished, so a second roster costs only its games.
 
 examples:
-  dond experiment baselines                      # with baselines.yaml, against the roster dev
-  dond experiment baselines --config ablation.yaml --dry-run
-  dond experiment baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
-  dond experiment baselines --against dev2 --results docs/results/baselines.jsonl
-  dond experiment baselines --against test2 --reason "figures of the paper"   # held out: every evaluation is logged
+  python -m experiments baselines                      # with baselines.yaml, against the roster dev
+  python -m experiments baselines --config ablation.yaml --dry-run
+  python -m experiments baselines --config ablation.yaml --seeds 3 --only pool_ppo --only league
+  python -m experiments baselines --against dev2 --results docs/results/baselines.jsonl
+  python -m experiments baselines --against test2 --reason "figures of the paper"   # held out: logged
 """
 
 from __future__ import annotations

@@ -48,19 +48,22 @@ MADE_BY = {
     "bench.jsonl": "dond bench OCCUPANT --against dev2 --results docs/results/bench.jsonl",
     "expert.jsonl": "dond bench expert --against dev2 --results docs/results/expert.jsonl",
     **{
-        f"{name}.jsonl": f"dond experiment baselines --config {config}.yaml --results docs/results/{name}.jsonl"
+        f"{name}.jsonl": f"python -m experiments baselines --config {config}.yaml --results docs/results/{name}.jsonl"
         for name, config in COMPARISONS.items()
     },
     "test2_references.json": (
-        "dond ship references MEMBER... 'mixture(of=[MEMBER, ...])' --out docs/results/test2_references.json"
+        "dond ship references MEMBER... 'mixture(of=[MEMBER, ...])' --out docs/results/test2_references.json "
+        "(at commit 7ebb671d)"
     ),
-    "generated_grammar.json": "dond experiment rosters grammar",
-    "equilibrium_pools.jsonl": "dond ship equilibria --pools docs/results/equilibrium_pools.jsonl",
+    "generated_grammar.json": "dond experiment rosters grammar (at commit 7ebb671d)",
+    "equilibrium_pools.jsonl": (
+        "dond ship equilibria --pools docs/results/equilibrium_pools.jsonl (at commit 7ebb671d)"
+    ),
     **{
         name: f"dond experiment baselines --config {config}.yaml --exploited docs/results/{name} (at commit 1f965d66)"
         for name, config in EXPLOITED.items()
     },
-    "restricted.jsonl": "dond experiment restricted --results docs/results/restricted.jsonl",
+    "restricted.jsonl": "dond experiment restricted --results docs/results/restricted.jsonl (at commit 7ebb671d)",
     "exploiters.jsonl": (
         "dond bench CHECKPOINT --against 'expert(greedy=True)' --name ARM --seed N "
         "--results docs/results/exploiters.jsonl"
@@ -71,7 +74,7 @@ MADE_BY = {
     "ppo_fast.jsonl": (
         "dond bench CHECKPOINT --against heuristic --name ppo_fast --seed N --results docs/results/ppo_fast.jsonl"
     ),
-    "hints.jsonl": "dond experiment hints",
+    "hints.jsonl": "python -m experiments hints",
     **{
         name: f'dond evaluate --member "{member}" --against {by} --sample 392 --json docs/results/{name}'
         for name, (member, by) in GAMES.items()

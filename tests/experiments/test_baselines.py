@@ -28,11 +28,11 @@ from league.ledger.run_directory import RunError
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from partners.rosters import DEV, TRAIN, roster
-from tests.command import dond
+from tests.command import experiment
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
-command = partial(dond, "experiment", "baselines")
+command = partial(experiment, "baselines")
 LEAGUE = {
     "env": {"scenarios": "lewis", "split": "train", "max_turns": 4},
     "league": {"rounds": 3, "block_size": 2, "pairs": 2},

@@ -28,12 +28,12 @@ from league.settings.read import ConfigError, load_config
 from league.tasks.hinters import hint_provider, llm_spec
 from partners.provenance import ProvenanceError
 from partners.rosters import roster
-from tests.command import dond
+from tests.command import experiment
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "experiments" / "configs" / "hint_experiment.yaml"
-command = partial(dond, "experiment", "hints", "--config", CONFIG)
+command = partial(experiment, "hints", "--config", CONFIG)
 TELLS, MIXED, NOBODY = HintArm("expert", 0.0), HintArm("expert", 0.5), HintArm("none", 0.0)
 
 

@@ -1,24 +1,22 @@
-"""The draw of the rosters: a function of the seed, without near copies among the members, and its command."""
+"""The draw of the rosters: a function of the seed, without near copies among the members; and the check command."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.rollout import rollout
 from dond_marl.seats import decide
 from experiments.rosters import (
-    AGENTS,
     ALONE,
     DRAWN,
-    GRAMMAR,
     LIMIT,
-    NEGMAS,
-    NEW_MEMBERS,
+    PLAY_SEED,
     SEED,
     SIZES,
     TRIES,
@@ -26,22 +24,17 @@ from experiments.rosters import (
     USED_BEFORE,
     CandidatePlay,
     Comparisons,
-    admission_csv,
-    admission_markdown,
     candidates,
     draw,
-    draw_test2,
-    fixed_grammar,
-    labels_markdown,
-    new_members,
     read_admission,
     roles_of,
-    rosters_text,
     same_decisions,
     scenario_sample,
 )
-from partners.rosters import DEV, DEV2, FILE, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, roster
-from tests.command import in_process as dond
+from league.bench.test2 import IN_CHECKOUT
+from partners.rosters import DEV, DEV2, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, roster
+from partners.scripted.generated import DIALS, Generated, digest_of_grammar
+from tests.command import experiment
 
 # The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {
@@ -170,47 +163,28 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
 def test_the_published_seed_draws_the_shipped_rosters():
     rosters = load_rosters()
     drawn = draw(rosters.families, rosters.seed)
-    assert all(drawn.rosters.members[name] == rosters.members[name] for name in DRAWN)
+    assert all(drawn.members[name] == rosters.members[name] for name in DRAWN)
     assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason and row.roster in DRAWN]
 
 
 def test_test2_is_by_others_and_at_new_values():
     rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
-    assert authors.count("negmas") == AGENTS and authors.count("project") == NEW_MEMBERS
+    assert authors.count("negmas") == 10 and authors.count("project") == 14
     assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}
-    assert all(parse_spec(m)[1]["agent"] in NEGMAS for m in roster(TEST2) if author_of(m) == "negmas")
     for member in (member for member in roster(TEST2) if author_of(member) == "project"):
         family, given = parse_spec(member)
-        assert member in new_members(rosters.families[family], family, rosters.test2_seed)
         fractions = {name for name, values in rosters.families[family].items() if isinstance(values[0], float)}
         assert fractions <= given.keys()
         assert not any(given[name] in rosters.families[family][name] for name in fractions)
 
 
-def test_new_members_lie_between_the_old_values():
-    for member in new_members({"demand": (0.7, 1.0), "floor": (0.2, 0.25), "late": (1, 3)}, "stubborn", 1):
-        given = parse_spec(member)[1]
-        assert 0.7 < given["demand"] < 1 and 0.2 < given["floor"] < 0.25 and given.get("late", 2) == 2
-    for member in new_members({"of": ("nice", "tough"), "rate": (0.1, 0.3)}, "trembling", 1):
-        assert parse_spec(member)[1]["of"] in ("nice", "tough")
-    assert new_members({}, "tough", 1) == new_members({"late": (1, 2)}, "stubborn", 1) == []
-
-
 def test_generated_partners_are_those_that_were_fixed_before_test2():
-    fixed = json.loads(GRAMMAR.read_text(encoding="utf-8"))
-    assert fixed.items() >= fixed_grammar().items() and fixed["commit"] and fixed["date"]
-
-
-def test_draw_of_test2_is_a_function_of_the_seed():
-    few = load_rosters()._replace(families={"versatile": {"accept_ratio": (0.4, 0.9)}})
-    few = few._replace(members={name: members[:4] for name, members in few.members.items()})
-    sample = partial(Comparisons, scenario_sample(6))
-    programs = ("a_zeuthen_reader", "c_limit_tester")
-    one, again, other = (draw_test2(few, seed, (), comparisons=sample(), programs=programs) for seed in (1, 1, 2))
-    assert {author_of(name) for name in one.rosters.members[TEST2]} >= {"a", "project"}
-    assert one == again and one.rosters.members[TEST2] != other.rosters.members[TEST2]
-    assert [row.member for row in one.admitted] == list(one.rosters.members[TEST2])
-    assert all(row.reason for row in one.refused)
+    """Digests of the dials, and of the acts in games of generated partners with each other."""
+    fixed = json.loads((IN_CHECKOUT / "generated_grammar.json").read_text(encoding="utf-8"))
+    games = rollout((Generated(), Generated()), scenario_sample(), seed=PLAY_SEED)
+    acts = hashlib.sha256(games.act.tobytes() + games.oA.tobytes()).hexdigest()
+    found = {"dials": len(DIALS), "grammar_sha256": digest_of_grammar(), "games": games.size, "acts_sha256": acts}
+    assert fixed.items() >= found.items() and fixed["commit"] and fixed["date"]
 
 
 @pytest.mark.parametrize("author", ["c", "project"])
@@ -254,20 +228,17 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
 # --- The draw -------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
-    heard = []
+def test_draw_is_a_function_of_the_seed():
     few = {"sizes": {"train": 4, "dev": 2, "dev2": 2}, "scenarios": FEW}
-    one, again = draw(SMALL, 3, report=heard.append, **few), draw(dict(reversed(SMALL.items())), 3, **few)
-    assert one == again and one.rosters != draw(SMALL, 4, **few).rosters
-    assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
-    assert sum(map(len, one.rosters.members.values())) == len(one.admitted) >= 5
-    assert len(heard) == len(one.refused) + len(one.admitted) - 1  # the default partner is in train unasked
-    assert "heuristic" in one.rosters.members["train"]
+    one, again = draw(SMALL, 3, **few), draw(dict(reversed(SMALL.items())), 3, **few)
+    assert one == again and one.members != draw(SMALL, 4, **few).members
+    assert all(row.reason for row in one.refused)
+    assert sum(map(len, one.members.values())) >= 5 and "heuristic" in one.members["train"]
 
 
 def test_a_roster_stays_short_where_the_families_hold_no_more():
     drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "dev2": 5}, scenarios=FEW)
-    assert sorted(sum(drawn.rosters.members.values(), ())) == ["heuristic", "tough"]
+    assert sorted(sum(drawn.members.values(), ())) == ["heuristic", "tough"]
 
 
 def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
@@ -289,40 +260,12 @@ def test_candidates_begin_with_the_default_and_are_all_different():
         assert all(seat_occupant(member) for member in every)
 
 
-# --- The record and the command -------------------------------------------------------------------------------------
+# --- The command ----------------------------------------------------------------------------------------------------
 
 
-def test_record_and_rosters_are_read_back_as_they_were_written(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text(admission_csv(RECORD))
-    assert read_admission(path) == RECORD
-    assert rosters_text(load_rosters()) == FILE.read_text()
-
-
-@pytest.mark.parametrize(
-    ("member", "family_in_train"),
-    [
-        ("boulware(floor=0.6)", "yes"),  # linear under another name
-        ("trembling(of=linear, rate=0.2)", "yes"),  # linear is inside
-        ("nash_seeker", "no"),
-        ("punisher", "no"),
-    ],
-)
-def test_table_compares_programs(member, family_in_train):
-    text = admission_markdown(RECORD)
-    assert text.count("\n| `") == sum(len(roster(name)) for name in ROSTERS)
-    assert f"| `{member}` | {family_in_train} |" in text
-
-
-def test_check_names_the_most_similar_member_and_an_unknown_occupant():
-    done = dond("experiment", "rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev")
-    first, second = done.stdout.splitlines()
-    assert done.returncode == 0 and "heuristic" in first and "apart: " in second
-    done = dond("experiment", "rosters", "check", "heuristik")
-    assert done.returncode == 2 and "'heuristic'" in done.stderr
-
-
-def test_members_that_pay_for_a_label_are_listed():
-    members = [("train", "heuristic"), ("train", "linear"), ("dev", "heuristic(accept_ratio=0.7, insist_ratio=0.7)")]
-    _, _, *lines = labels_markdown(members).splitlines()
-    assert lines == ["| `heuristic` | train | 0.37 / 0.37 | 0.00 / 0.00 |"]
+def test_check_names_the_most_similar_member_and_an_unknown_occupant(capsys):
+    assert experiment("rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "heuristic" in first and "apart: " in second
+    assert experiment("rosters", "check", "heuristik") == 2
+    assert "'heuristic'" in capsys.readouterr().err
