@@ -12,8 +12,8 @@ import numpy as np
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.occupants import parse_spec
-from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN
-from experiments.hint_tables import hint_rows, parse_hints
+from dond_marl.statistics import SEED_CONFIDENCE
+from experiments.hints import hint_rows, parse_hints
 from experiments.results.arms import (
     WRITTEN_BY,
     Measured,

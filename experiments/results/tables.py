@@ -13,7 +13,7 @@ from typing import Any
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
-from experiments.hint_tables import SHARES, hint_rows, parse_hints
+from experiments.hints import SHARES, hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
 from experiments.results.files import BENCH, GAMES, boards_of, document, exists
 from league.tables.blocks import Cell, Figure, Table

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from experiments.hint_tables import first_reached, hint_lines, hint_rows, hint_section, learning_curve
 from experiments.hints import (
     PRETRAINED,
     HintArm,
@@ -20,8 +19,13 @@ from experiments.hints import (
     Measurement,
     _begin_training,
     _hinter_identity,
+    first_reached,
     hint_arms,
+    hint_lines,
+    hint_rows,
+    hint_section,
     hint_settings,
+    learning_curve,
     run_experiment,
 )
 from league.settings.read import ConfigError, load_config

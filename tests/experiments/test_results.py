@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from dond_marl.errors import RunFailure
-from experiments.hint_tables import hint_lines
-from experiments.hints import HintArm, HintExperiment, Measurement
+from experiments.hints import HintArm, HintExperiment, Measurement, hint_lines
 from experiments.results.__main__ import BLOCK, PAGES, make_all, outdated, rewrite_blocks
 from experiments.results.arms import NAMES, arms_in, by_family, known_and_new, non_dominated, number, reference_points
 from experiments.results.figures import (
