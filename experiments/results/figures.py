@@ -24,17 +24,17 @@ from experiments.results.arms import (
     describe,
     differences_in,
     first_measured,
-    known_and_new,
     margin,
     methods,
     new_families,
     non_dominated,
     number,
+    plane_arms,
     reference_points,
 )
 from experiments.results.files import FOLDER, ROOT
 from league.bench.arms import NASHCONV
-from partners.rosters import DEV, DEV2, TEST2
+from partners.rosters import DEV2, TEST2
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,13 +64,10 @@ def svg(picture: Picture) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(picture.width, picture.height), facecolor=PAPER)
-    if picture.values:
-        picture.draw(figure)
-    else:
-        figure.text(0.5, 0.5, "not measured yet", fontsize=TEXT, color=FAINT, ha="center")
+    picture.draw(figure)
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values or "nothing"})
+        figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values})
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
@@ -219,19 +216,7 @@ def plane(folder: Path) -> Picture:
     return Picture(10.4, 8.0, values, draw)
 
 
-def plane_arms(folder: Path) -> list[Measured]:
-    """Every arm with both axes, from the first of the files that has it; the most points first."""
-    found: dict[str, Measured] = {}
-    for file in ("arms_4m", "arms_24m", "ablation", "full_budget", "baselines", "bench"):
-        for arm in arms_in(file, folder).values():
-            if not math.isnan(arm.nashconv.mean) and arm.arm.name not in PLANE_LEAVES_OUT:
-                name = f"{arm.arm.name}_whole" if file == "arms_24m" else arm.arm.name  # as in full_budget
-                found.setdefault(name if name.endswith("_whole") else arm.name, arm)
-    return sorted(found.values(), key=lambda each: -each.points.mean)
-
-
 NEAR = 0.55  # points below the first arm that the large panel of the plane shows
-PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
 
 
 def _short(each: Measured, usual: float) -> str:
@@ -325,7 +310,7 @@ def known_new(folder: Path) -> Picture:
         if (found := next((own for file in files if (own := arms_in(file, folder, roster))), {}))
     }
     names = [name for name in next(iter(rosters.values()), {}) if name != "random"]
-    pairs = {roster: {name: known_and_new(own[name].arm) for name in names if name in own}
+    pairs = {roster: {name: (own[name].known, own[name].new) for name in names if name in own}
              for roster, own in rosters.items()}  # fmt: skip
     values = "; ".join(f"{roster}, {describe(name)} {known.mean:.2f} {new.mean:.2f}"
                        for roster, own in pairs.items() for name, (known, new) in own.items())  # fmt: skip
@@ -371,16 +356,18 @@ def acts_curves(folder: Path, arms: Iterable[str] = tuple(GROWN)) -> Curves:
     return found
 
 
-def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> tuple[str, Curves]:
-    """Arms by the share of their practice that is of a kind, and the roster."""
-    newest = arms_in("arms_4m", folder)
-    roster, arms = (DEV2, newest) if "pool_ppo" in newest else (DEV, arms_in("robust", folder, DEV))
-    start = {} if "pool_ppo" in newest else {0: "itself_0"}
+def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> Curves:
+    """Arms by the share of their practice that is of a kind."""
+    arms = arms_in("arms_4m", folder)
     found = {
-        label: [(float(share), arms[name]) for share, name in {**names, **start}.items() if name in arms]
+        label: sorted(((float(share), arms[name]) for share, name in names.items() if name in arms), key=_first)
         for label, names in kinds.items()
     }
-    return roster, {label: sorted(own, key=lambda each: each[0]) for label, own in found.items() if len(own) > 1}
+    return {label: points for label, points in found.items() if len(points) > 1}
+
+
+def _first(point: tuple[float, Measured]) -> float:
+    return point[0]
 
 
 ORACLES = {  # by kind: arms by percent of the practice
@@ -401,16 +388,15 @@ PROGRAM_TICKS = dict(zip(PROGRAMS, ("24", "256", "4,096", "new"), strict=True))
 def programs_curves(folder: Path) -> Curves:
     """Arms with generated partners in half of their games, by how many programs these are drawn from."""
     arms = arms_in("generated", folder)
-    own = [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]
-    return {"half of the practice": own} if len(own) > 1 else {}
+    return {"half of the practice": [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]}
 
 
 def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
     """Points from known families, from new ones, and NashConv, along an x axis; with ``ticks`` a logarithmic one."""
     panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
-        ("points, known families", lambda each: known_and_new(each.arm)[0]),
-        ("points, new families", lambda each: known_and_new(each.arm)[1]),
-        (NASHCONV, lambda each: each.nashconv),
+        ("points, known families", lambda arm: arm.known),
+        ("points, new families", lambda arm: arm.new),
+        (NASHCONV, lambda arm: arm.nashconv),
     )
     values = "; ".join(
         f"{name}: " + ", ".join(f"{number(x)} {arm.over_seeds.mean:.2f} {arm.nashconv.mean:.2f}" for x, arm in own)
@@ -503,8 +489,7 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
 
 
 def _shares(folder: Path, kinds: Mapping[str, Mapping[int, str]], title: str) -> Picture:
-    roster, found = share_curves(folder, kinds)
-    return curves(found, f"{title}: roster {roster}", "share of the practice, %")
+    return curves(share_curves(folder, kinds), f"{title}: roster {DEV2}", "share of the practice, %")
 
 
 def draw_all(folder: Path = FOLDER) -> dict[Path, str]:
