@@ -19,7 +19,7 @@ import click
 from dond.cli.shell import Group, run
 
 COMMANDS = {  # name: module of the command
-    "baselines": "experiments.baselines.command",
+    "baselines": "experiments.baselines",
     "hints": "experiments.hints",
     "rosters": "experiments.rosters",
     "expert": "experiments.shipped_expert",

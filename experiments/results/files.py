@@ -11,7 +11,7 @@ import yaml
 
 from dond_marl.errors import RunFailure
 from dond_marl.files import read_json_lines
-from experiments.baselines.plan import BaselinesConfig
+from experiments.baselines import BaselinesConfig
 from league.bench.differences import SMALLEST_EFFECT
 from league.bench.results import Row, has_results, read
 from league.bench.table import Board, boards
