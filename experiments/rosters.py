@@ -1,14 +1,13 @@
-"""Check the shipped rosters: their draw by published seeds, and how similar their members are.
+"""Check how similar the members of the rosters are, or whether occupants may be members.
 
-The families, with values of each parameter, are those of the shipped ``rosters.yaml``. First each family gets a role:
-most are *shared* by all rosters, with other parameters in each; some are in *train* only, some in *dev* only, some in
-*dev2* only. Then the rosters are filled, train before dev before dev2: families take turns to add their next member
-whose play is different enough. The agreement with members of the same roster must be below 95 %, with members of
-earlier rosters below 85 %. Members of *dev2* must also agree less than 85 % with the partners that the project used
-before the rosters (:data:`USED_BEFORE`), and no family in dev2 only has one of those.
-
-*test2* was drawn last, by the same limits, from partners that this project's author did not write: the programs of
-:mod:`partners.independent` and negotiators of NegMAS; and from the families at values that no other roster has.
+The rosters were drawn by published seeds from the families of the shipped ``rosters.yaml``, before anything was trained
+on them. Each family has a role: most are *shared* by all rosters, with other parameters in each; some are in *train*
+only, some in *dev* only, some in *dev2* only. Families took turns to add their next member whose play is different
+enough: the agreement with members of the same roster must be below 95 %, with members of earlier rosters below 85 %.
+Members of *dev2* must also agree less than 85 % with the partners that the project used before the rosters
+(:data:`USED_BEFORE`), and no family in dev2 only has one of those. *test2* was drawn last, by the same limits, from
+partners that this project's author did not write: the programs of :mod:`partners.independent` and negotiators of
+NegMAS; and from the families at values that no other roster has.
 
 The agreement of A with B is the share of A's decisions that B would also have made. A plays in both seats against five
 probes, one drawn for each game, and B is queried in the same positions with the same noise. PROPOSE and INSIST count
@@ -21,17 +20,15 @@ examples:
   python -m experiments rosters check                     # similarity of the members to each other
   python -m experiments rosters check --as test2          # those of test2; needs NegMAS, takes a quarter of an hour
   python -m experiments rosters check "linear(exponent=3)" --as dev
-  python -m experiments rosters draw                      # draw train, dev and dev2 again, and compare them
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import islice, product
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -39,8 +36,7 @@ import numpy as np
 from dond.cli.shell import Command, Group, RosterName, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import check_spec, parse_spec, seat_occupant
-from dond_marl.randomness import generator
+from dond_marl.occupants import check_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits, expensive_to_query
@@ -51,7 +47,6 @@ from partners.rosters import (
     DEV2,
     FILE,
     HELD_OUT,
-    ROSTERS,
     TEST2,
     TRAIN,
     load_rosters,
@@ -102,16 +97,8 @@ def scenario_sample(number: int = SCENARIOS) -> Scenarios:
     return table.rows(np.arange(0, table.size, max(1, round(table.size / number))))
 
 
-Role = Literal["shared", "train", "dev", "dev2"]
-Families = Mapping[str, Mapping[str, Sequence[int | float | str]]]
-SEED = 2017  # as the held-out views': the year of Lewis et al.; drawn once, before anything was trained on the rosters
-DRAWN = (TRAIN, DEV, DEV2)  # from the families alone
-SIZES = {TRAIN: 24, DEV: 12, DEV2: 24}
-# Numbers of families in one roster only; the others are shared.
-ALONE: dict[Role, int] = {"dev2": 6, "dev": 5, "train": 4}
-TRIES = 24  # members of a family that are considered, in the order of a shuffle
+DRAWN = (TRAIN, DEV, DEV2)  # from the families of rosters.yaml alone
 LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
-DEFAULT = "heuristic"  # the project's default partner is always in train
 # Partners used for training and evaluation before the rosters existed: the scripted partners of that time, and the
 # variants in the default league, which were chosen after looking at its held-out members.
 USED_BEFORE = (
@@ -134,90 +121,6 @@ class Assessment(NamedTuple):
     reason: str  # empty: taken
     nearest_train: tuple[str, float]  # member of train with the highest agreement, and the agreement; not itself
     nearest: tuple[str, float]  # the same over all partners that it was compared with
-
-
-class RosterDraw(NamedTuple):
-    """The drawn members of each roster, sorted, and the candidates that were refused."""
-
-    members: dict[str, tuple[str, ...]]
-    refused: list[Assessment]  # in the order in which they were considered
-
-
-def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
-    """The role of each family, by a shuffle of their names; the family of the default partner is shared.
-
-    Families in dev2 only have no member in :data:`USED_BEFORE`.
-    """
-    names = sorted(families.keys() - {DEFAULT})
-    order = [names[i] for i in generator(seed, "families of partners").permutation(len(names))]
-    used = {parse_spec(member)[0] for member in USED_BEFORE}
-    roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
-    rest = (name for name in order if name not in roles)
-    for role in ("dev", "train"):
-        roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
-    return {name: roles.get(name, "shared") for name in sorted(families)}
-
-
-def candidates(families: Families, family: str, seed: int = SEED) -> list[str]:
-    """Up to :data:`TRIES` members of a family: its default first, then others in the order of a shuffle."""
-    parameters = families[family]
-    members = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
-    order = generator(seed, f"members of {family}").permutation(len(members))
-    names = [plain_name({"kind": family, **members[i]}) for i in order]
-    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
-
-
-def draw(
-    families: Families,
-    seed: int = SEED,
-    sizes: Mapping[str, int] | None = None,
-    scenarios: Scenarios | None = None,
-) -> RosterDraw:
-    """Draw train, dev and dev2 of ``sizes`` (by default :data:`SIZES`), smaller with too few different candidates.
-
-    test2, which is not drawn here, is empty. ``scenarios``: as in :class:`CandidatePlay`.
-    """
-    sizes = SIZES if sizes is None else sizes
-    roles = roles_of(families, seed)
-    order = [sorted(families)[i] for i in generator(seed, "order of families").permutation(len(families))]
-    lots = {family: candidates(families, family, seed) for family in families}
-    members: dict[str, list[str]] = {name: [] for name in ROSTERS}
-    comparisons, refused = Comparisons(scenarios), list[Assessment]()
-
-    def add_member(roster: str, waiting: Iterator[str]) -> bool:
-        """Add the first candidate that is admitted; whether there was one."""
-        for candidate in waiting:
-            assessment = comparisons.assess(candidate, roster, members)
-            if not assessment.reason:
-                members[roster].append(candidate)
-                return True
-            refused.append(assessment)
-        return False
-
-    def fill(roster: str, most: int, roles_to_use: Sequence[str], *, defaults: bool = False) -> None:
-        """Add members until the roster has ``most``; families with one of these roles take turns."""
-        waiting = {
-            name: _unused_candidates(lots[name][:1] if defaults else lots[name], members)
-            for name in order
-            if roles[name] in roles_to_use
-        }
-        while waiting and len(members[roster]) < most:
-            for family in list(waiting):
-                if len(members[roster]) < most and not add_member(roster, waiting[family]):
-                    del waiting[family]
-
-    members[TRAIN].append(DEFAULT)
-    fill(TRAIN, sizes[TRAIN], ("shared", "train"), defaults=True)
-    fill(TRAIN, sizes[TRAIN], ("shared", "train"))
-    for roster in (DEV, DEV2):
-        fill(roster, sizes[roster] // 2, (roster,))
-        fill(roster, sizes[roster], ("shared",))
-        fill(roster, sizes[roster], (roster,))
-    return RosterDraw({name: tuple(sorted(members[name])) for name in ROSTERS}, refused)
-
-
-def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    return (name for name in lot if not any(name in taken for taken in members.values()))
 
 
 class Comparisons:
@@ -322,20 +225,3 @@ def check_command(names: tuple[str, ...], roster_name: str | None) -> None:
     refused = [row.member for row in rows if row.reason]
     if refused and not names:
         raise InputError(f"{len(refused)} of {len(rows)} are not allowed: {', '.join(refused)}")
-
-
-@command.command("draw", cls=Command)
-def draw_command() -> None:
-    """Draw train, dev and dev2 again (minutes), with refused candidates; exit code 2 if they are not the shipped ones.
-
-    examples:
-      python -m experiments rosters draw
-    """
-    stored = load_rosters()
-    drawn = draw(stored.families, stored.seed)
-    for row in drawn.refused:
-        print_line(f"{row.roster:6} {row.member:60} {row.reason}")
-    for name in DRAWN:
-        print_line(f"{name}: {', '.join(drawn.members[name])}")
-        if drawn.members[name] != stored.members[name]:
-            raise InputError(f"the shipped roster {name} has other members: {', '.join(stored.members[name])}")

@@ -1,4 +1,4 @@
-"""The rosters, four disjoint lists of partners in ``rosters.yaml``, drawn as in ``experiments/rosters.py``.
+"""The rosters, four disjoint lists of partners in ``rosters.yaml``, drawn by published seeds.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev* and *dev2*, the second of which no
 learner trains with; *test2* has partners that this project's author did not write, and is for reported evaluations,

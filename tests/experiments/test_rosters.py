@@ -1,41 +1,42 @@
-"""The draw of the rosters: a function of the seed, without near copies among the members; and the check command."""
+"""The shipped rosters: members by the published seed, without near copies; and the check of candidates."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from itertools import islice, product
 
 import numpy as np
 import pytest
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.seats import decide
 from experiments.rosters import (
-    ALONE,
     DRAWN,
     LIMIT,
     PLAY_SEED,
-    SEED,
-    SIZES,
-    TRIES,
     TWIN,
     USED_BEFORE,
     CandidatePlay,
     Comparisons,
-    candidates,
-    draw,
     read_admission,
-    roles_of,
     same_decisions,
     scenario_sample,
 )
 from league.bench.test2 import IN_CHECKOUT
-from partners.rosters import DEV, DEV2, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, roster
+from partners.rosters import DEV, DEV2, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, plain_name, roster
 from partners.scripted.generated import DIALS, Generated, digest_of_grammar
 from tests.command import experiment
 
+SIZES = {TRAIN: 24, DEV: 12, DEV2: 24}
+SEED = 2017  # of the draw
+# Numbers of families in one roster only; the others are shared.
+ALONE = {"dev2": 6, "dev": 5, "train": 4}
+TRIES = 24  # members of a family that were considered, in the order of a shuffle
+DEFAULT = "heuristic"  # always in train
 # The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {
     "train": [
@@ -49,14 +50,6 @@ TRAINED_WITH = {
     "dev2": [],
     "test2": [],
 }
-SMALL = {
-    "heuristic": {"accept_ratio": (0.55, 0.8), "insist_ratio": (0.5, 0.8)},
-    "first_acceptable_offer": {"tau": (5.0, 8.0)},
-    "linear": {"exponent": (0.7, 1.0, 1.4), "floor": (0.2, 0.5)},
-    "tough": {},
-    "zeuthen": {"rationality": (0.0, 8.0)},
-    "sniper": {"patience": (1.0, 3.0), "fair": (0.3, 0.5, 0.7)},
-}
 RECORD = read_admission()
 FEW = scenario_sample(60)
 
@@ -64,6 +57,30 @@ FEW = scenario_sample(60)
 @pytest.fixture(scope="module")
 def compared():
     return Comparisons()
+
+
+def roles_of(families, seed):
+    """The role of each family, by a shuffle of their names; the family of the default partner is shared.
+
+    Families in dev2 only have no member in :data:`USED_BEFORE`.
+    """
+    names = sorted(families.keys() - {DEFAULT})
+    order = [names[i] for i in generator(seed, "families of partners").permutation(len(names))]
+    used = {parse_spec(member)[0] for member in USED_BEFORE}
+    roles = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
+    rest = (name for name in order if name not in roles)
+    for role in ("dev", "train"):
+        roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
+    return {name: roles.get(name, "shared") for name in sorted(families)}
+
+
+def candidates(families, family, seed):
+    """Up to :data:`TRIES` members of a family: its default first, then others in the order of a shuffle."""
+    parameters = families[family]
+    members = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
+    order = generator(seed, f"members of {family}").permutation(len(members))
+    names = [plain_name({"kind": family, **members[i]}) for i in order]
+    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
 
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
@@ -159,14 +176,6 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
         assert row.nearest[1] == pytest.approx(told.nearest[1], abs=1e-3)
 
 
-@pytest.mark.slow
-def test_the_published_seed_draws_the_shipped_rosters():
-    rosters = load_rosters()
-    drawn = draw(rosters.families, rosters.seed)
-    assert all(drawn.members[name] == rosters.members[name] for name in DRAWN)
-    assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason and row.roster in DRAWN]
-
-
 def test_test2_is_by_others_and_at_new_values():
     rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
     assert authors.count("negmas") == 10 and authors.count("project") == 14
@@ -223,41 +232,6 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
     for pair in (("heuristic", "first_acceptable_offer"), ("first_acceptable_offer", "heuristic")):
         reason = compared.assess(pair[1], TRAIN, {"train": [pair[0]], "dev": [], "dev2": []}).reason
         assert f"like {pair[0]}" in reason
-
-
-# --- The draw -------------------------------------------------------------------------------------------------------
-
-
-def test_draw_is_a_function_of_the_seed():
-    few = {"sizes": {"train": 4, "dev": 2, "dev2": 2}, "scenarios": FEW}
-    one, again = draw(SMALL, 3, **few), draw(dict(reversed(SMALL.items())), 3, **few)
-    assert one == again and one.members != draw(SMALL, 4, **few).members
-    assert all(row.reason for row in one.refused)
-    assert sum(map(len, one.members.values())) >= 5 and "heuristic" in one.members["train"]
-
-
-def test_a_roster_stays_short_where_the_families_hold_no_more():
-    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "dev2": 5}, scenarios=FEW)
-    assert sorted(sum(drawn.members.values(), ())) == ["heuristic", "tough"]
-
-
-def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
-    families = load_rosters().families
-    for seed in range(20):
-        roles = roles_of(families, seed)
-        assert roles["heuristic"] == "shared"
-        assert {role: list(roles.values()).count(role) for role in ALONE} == dict(ALONE)
-        assert roles == roles_of(dict(reversed(families.items())), seed)
-    assert len({tuple(roles_of(families, seed).items()) for seed in range(20)}) > 15
-
-
-def test_candidates_begin_with_the_default_and_are_all_different():
-    families = load_rosters().families
-    for family in families:
-        every = candidates(families, family)
-        combinations = int(np.prod([len(values) for values in families[family].values()]))
-        assert every[0] == family and len(set(every)) == len(every) == min(combinations, TRIES)
-        assert all(seat_occupant(member) for member in every)
 
 
 # --- The command ----------------------------------------------------------------------------------------------------
