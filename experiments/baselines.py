@@ -34,7 +34,7 @@ from dond.cli.shell import FILE, RosterName, integer, print_line
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.files import append_lines, read_json_lines, user_path
 from dond_marl.records.files import write_atomically
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import points_of_ten
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from league.backends.pool import in_processes
@@ -458,7 +458,7 @@ def _run_league(job: Job, config: Config) -> ArmRun:
 def _pick_member(
     pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], place: Place, config: Config
 ) -> tuple[str, int]:
-    """The name among a main and its snapshots with the most points, or wins, against its practice partners; acts."""
+    """The main or its snapshot with the most points, or wins and draws, against its practice partners; and the acts."""
     candidates = [each for each in members if main.name in (each.name, each.parent) and each.has_network]
     practiced = (each for each in members if each.role == "fixed" and each.split == "train" and not each.costly)
     opponents = [Member(spec, spec) for spec in roster(DEV)] if pick == "dev" else list(practiced)
@@ -474,17 +474,11 @@ def _pick_member(
             for seat in (0, 1):
                 games = terms.play_seat(seat, player, other)
                 acts += int(games.turns.sum(dtype="int64"))
-                total += _pick_score(pick, games.scores, some, seat)
+                points = points_of_ten(games.scores, some.pool_values)
+                counted = points[:, seat] >= points[:, 1 - seat] if pick == "wins" else points[:, seat]
+                total += float(counted.mean())
         scores.append(total)
     return candidates[scores.index(max(scores))].name, acts
-
-
-def _pick_score(pick: Pick, scores: Any, scenarios: Scenarios, seat: int) -> float:
-    points = points_of_ten(scores, scenarios.pool_values)
-    own, other = points[:, seat], points[:, 1 - seat]
-    if pick != "wins":
-        return float(own.mean())
-    return float(((own > other) + (own >= other)).mean()) / 2
 
 
 class ArmResult(NamedTuple):
@@ -504,6 +498,10 @@ def find_row(rows: Sequence[Row], job: Job, opponents: Opponents) -> Row | None:
         if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, members_hash(opponents.partners)):
             return row
     return None
+
+
+def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> tuple[Row, ...]:
+    return tuple(row for opponents in against if (row := find_row(rows, job, opponents)) is not None)
 
 
 def missing_rosters(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> list[Opponents]:
@@ -548,11 +546,6 @@ def run_jobs(
 def read_rows(path: Path) -> list[Row]:
     """The rows of a results file; none if there is no file yet."""
     return results.read([path]) if results.has_results(path) else []
-
-
-def _find_rows(rows: Sequence[Row], job: Job, against: Sequence[Opponents]) -> tuple[Row, ...]:
-    found = [find_row(rows, job, opponents) for opponents in against]
-    return tuple(row for row in found if row is not None)
 
 
 def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, logging: Logging | None) -> ArmResult:

@@ -20,7 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 import numpy as np
@@ -42,6 +42,7 @@ from dond_marl.statistics import Estimate, holm, mean_difference, mean_of, permu
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from hints import HinterError, HintSchedule
 from league.backends.pool import in_processes
+from league.bench.figures import UNKNOWN
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
 from league.ledger.run_directory import SETTINGS, RunError, new_run
@@ -49,7 +50,7 @@ from league.settings.read import dump, load_config
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 from league.settings.training import HintsConfig, TrainConfig, TrainingConfig
 from league.tables.blocks import Section as TableSection
-from league.tables.figures import format_number, with_margin
+from league.tables.figures import with_margin
 from league.tables.markdown import section_markdown
 from league.tasks.hinters import hint_provider, load_local_model, no_hint_warning
 from league.tasks.provenance import learner_ancestry
@@ -328,44 +329,51 @@ CONFIDENCE = 0.95
 SHARES = (0.7, 0.8, 0.9)  # of the best response, whose cost is reported
 
 
-class Curve(NamedTuple):
-    """The mean learning curve of an arm, M measurements."""
-
-    decisions: Doubles  # [M] mean over seeds
-    shares: list[Estimate]  # [M] over seeds
-
-
-class HintRow(NamedTuple):
-    """Figures of one arm at the end of training, and its cost to reach shares of the best response."""
-
-    arm: HintArm
-    available: float  # share of requested hints that were given in training; nan without requests
-    reached: dict[float, Estimate]  # own decisions until a share was reached without hints, over seeds that reached it
-    seeds: int
-    acts: float  # of both seats, mean over seeds
-    gain: Estimate  # mean over seeds of the share without hints - that of the arm ``none``; nan for it
-    p: float  # of that difference, after Holm's correction; nan for ``none``
-    hinted: Estimate  # share of the best response at the end, with hints
-    alone: Estimate  # and without
-    hinted_deals: Estimate  # shares of games
-    alone_deals: Estimate
-
-
-def learning_curve(experiment: HintExperiment, arm: HintArm, value: Callable[[Measurement], float]) -> Curve:
-    """The mean curve of one figure of an arm over its own decisions; all seeds have as many measurements."""
-    steps = list(zip(*_by_seed(experiment, arm), strict=True))
+def learning_curve(
+    experiment: HintExperiment, arm: HintArm, value: Callable[[Measurement], float]
+) -> tuple[Doubles, list[Estimate]]:
+    """The mean curve of an arm over its M measurements: own decisions ``[M]``, and a figure's estimates over seeds."""
+    steps = list(zip(*_by_seed(experiment, arm), strict=True))  # all seeds have as many measurements
     decisions = np.array([np.mean([mark.decisions for mark in marks]) for marks in steps])
-    return Curve(decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps])
+    return decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps]
 
 
-def hint_rows(experiment: HintExperiment) -> list[HintRow]:
-    """One row per arm, in the order of the experiment."""
+def hint_rows(experiment: HintExperiment) -> list[dict[str, Any]]:
+    """One row per arm by heading, in the order of the experiment: estimates over seeds, and numbers.
+
+    Shares are of the best response's points at the end of training; decisions are those until a share was reached
+    without hints, over the seeds that reached it; p is Holm's over all arms.
+    """
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     hinted = [arm for arm in arms if arm.hinter != NO_HINTS]
     nothing = _final_shares(experiment, HintArm(NO_HINTS, 0.0))
     p = holm([permutation_p(_final_shares(experiment, arm), nothing).p for arm in hinted])
     adjusted = dict(zip(hinted, p, strict=True))
-    return [_hint_row(experiment, arm, nothing, adjusted.get(arm, math.nan)) for arm in arms]
+    rows = []
+    for arm in arms:
+        learners = _by_seed(experiment, arm)
+        ends = [marks[-1] for marks in learners]
+        gain = UNKNOWN
+        if len(nothing) and arm in adjusted:
+            gain = mean_difference(_final_shares(experiment, arm), nothing)
+        firsts = {share: [first_reached(marks, share) for marks in learners] for share in SHARES}
+        rows.append({
+            "hints": arm.name,
+            "hinter alone": experiment.hinters.get(arm.hinter),
+            "seeds": len(learners),
+            "acts": float(np.mean([mark.acts for mark in ends])),
+            "share without hints": mean_of([mark.alone for mark in ends], CONFIDENCE),
+            "difference from none": gain,
+            "p, Holm": adjusted.get(arm, math.nan),
+            "share with hints": mean_of([mark.hinted for mark in ends], CONFIDENCE),
+            "deals without hints": mean_of([mark.alone_deals for mark in ends], CONFIDENCE),
+            "deals with hints": mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),
+            **{
+                f"decisions to {share:.0%}": mean_of([each for each in reached if each is not None], CONFIDENCE)
+                for share, reached in firsts.items()
+            },
+        })  # fmt: skip
+    return rows
 
 
 def first_reached(marks: Sequence[Measurement], share: float) -> float | None:
@@ -405,38 +413,27 @@ def parse_hints(text: str) -> HintExperiment:
 
 
 def hint_section(experiment: HintExperiment) -> TableSection:
-    """One row per arm."""
-    heads = (
-        "hints", "hinter's own play", "hints given", "acts", *(f"decisions to {share:.0%}" for share in SHARES),
-        "at the end", "difference from none, points", "p, Holm", "deals", "with hints", "deals with hints",
-    )  # fmt: skip
-    cells = []
-    for row in hint_rows(experiment):
-        own = experiment.hinters.get(row.arm.hinter, math.nan)
-        others = (with_margin(share, "share") for share in (row.alone_deals, row.hinted, row.hinted_deals))
-        cells.append([
-            row.arm.name,
-            format_number(own, "share"),
-            format_number(row.available, "share"),
-            f"{row.acts:,.0f}",
-            *(_format_decisions(row, share) for share in SHARES),
-            with_margin(row.alone, "share"),
-            "-" if math.isnan(row.gain.mean) else _format_gain(row.gain),
-            "-" if math.isnan(row.p) else f"{row.p:.2g}",
-            *others,
-        ])  # fmt: skip
+    """The rows of :func:`hint_rows` as a table."""
+    rows = hint_rows(experiment)
+    seeds = len({mark.seed for mark in experiment.marks})
     note = (
-        f"{len({mark.seed for mark in experiment.marks})} seeds; shares of the exact best response's points against "
-        f"the partner ({experiment.best:.2f} points of ten) on {experiment.label}, greedy play without hints unless a "
-        "column says otherwise, 95 % intervals over seeds."
+        f"{seeds} seeds; shares of the exact best response's points against the partner ({experiment.best:.2f} points "
+        f"of ten) on {experiment.label}, greedy play at the end of training, 95 % intervals over seeds."
     )
-    return table_section("Value of hints", heads, cells, note)
+    return table_section(
+        "Value of hints", list(rows[0]), ([_text(*cell) for cell in row.items()] for row in rows), note
+    )
 
 
-def _format_gain(gain: Estimate) -> str:
-    """A difference of shares in percentage points."""
-    margin = "" if math.isnan(gain.margin) else f" ±{100 * gain.margin:.1f}"
-    return f"{100 * gain.mean:+.1f}{margin}"
+def _text(head: str, value: str | float | Estimate | None) -> str:
+    """A cell of the table: shares as percentages, decisions with the number of seeds that reached the share."""
+    if head.startswith("decisions") and isinstance(value, Estimate):
+        return f"{value.mean / 1000:.1f}k ({value.n} seeds)" if value.n else "not reached"
+    if isinstance(value, Estimate):
+        return with_margin(value, "share")
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:,.0f}" if head in ("seeds", "acts") else f"{value:.2g}"
 
 
 def _final_shares(experiment: HintExperiment, arm: HintArm) -> Doubles:
@@ -444,46 +441,10 @@ def _final_shares(experiment: HintExperiment, arm: HintArm) -> Doubles:
     return np.array([marks[-1].alone for marks in _by_seed(experiment, arm)], dtype=np.float64)
 
 
-def _hint_row(experiment: HintExperiment, arm: HintArm, nothing: Doubles, p: float) -> HintRow:
-    learners = _by_seed(experiment, arm)
-    ends = [marks[-1] for marks in learners]
-    reached = {}
-    for share in SHARES:
-        firsts = [first for first in (first_reached(marks, share) for marks in learners) if first is not None]
-        reached[share] = mean_of(firsts, CONFIDENCE)
-    tally = experiment.tallies.get(arm.name, Counter())
-    gain = Estimate(math.nan, 0, math.nan, math.nan)
-    if len(nothing) and arm.hinter != NO_HINTS:
-        gain = mean_difference(_final_shares(experiment, arm), nothing)
-    return HintRow(
-        arm,
-        tally["available"] / tally["asked"] if tally["asked"] else math.nan,
-        reached,
-        len(learners),
-        float(np.mean([mark.acts for mark in ends])),
-        gain,
-        p,
-        hinted=mean_of([mark.hinted for mark in ends], CONFIDENCE),
-        alone=mean_of([mark.alone for mark in ends], CONFIDENCE),
-        hinted_deals=mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),
-        alone_deals=mean_of([mark.alone_deals for mark in ends], CONFIDENCE),
-    )
-
-
 def _by_seed(experiment: HintExperiment, arm: HintArm) -> list[list[Measurement]]:
     """The measurements of each seed, in order."""
     seeds = dict.fromkeys(mark.seed for mark in experiment.marks if mark.arm == arm)
     return [[mark for mark in experiment.marks if mark.arm == arm and mark.seed == seed] for seed in seeds]
-
-
-def _format_decisions(row: HintRow, share: float) -> str:
-    """Thousands of own decisions, with the number of seeds if some did not reach the share."""
-    reached = row.reached[share]
-    if not reached.n:
-        return "not reached"
-    margin = "" if math.isnan(reached.margin) else f" ±{reached.margin / 1000:.1f}k"
-    some = "" if reached.n == row.seeds else f" ({reached.n} of {row.seeds} seeds)"
-    return f"{reached.mean / 1000:.1f}k{margin}{some}"
 
 
 SIZE = (10.4, 4.9)  # inches
@@ -521,12 +482,12 @@ def _panel(axes: Axes, experiment: HintExperiment, value: Callable[[Measurement]
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     dropouts = sorted({arm.dropout for arm in arms})
     for arm in arms:
-        points = learning_curve(experiment, arm, value)
-        mean = np.array([point.mean for point in points.shares])
-        low, high = (np.array([getattr(point, end) for point in points.shares]) for end in ("low", "high"))
+        decisions, shares = learning_curve(experiment, arm, value)
+        mean, low, high = (np.array([getattr(share, end) for share in shares]) for end in ("mean", "low", "high"))
         colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
-        axes.fill_between(points.decisions, low, high, color=colour, alpha=0.13, linewidth=0)
-        axes.plot(points.decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=_label(arm))
+        axes.fill_between(decisions, low, high, color=colour, alpha=0.13, linewidth=0)
+        label = "no hints" if arm.hinter == NO_HINTS else arm.name
+        axes.plot(decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=label)
     axes.set_xlabel("own decisions", color=INK)
     axes.set_ylim(_floor(experiment), 1.0)
     axes.set_xlim(left=0)
@@ -541,10 +502,6 @@ def _floor(experiment: HintExperiment) -> float:
     late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
     least = min(min(mark.hinted, mark.alone) for mark in late)
     return max(0.0, math.floor(10 * least) / 10 - 0.1)
-
-
-def _label(arm: HintArm) -> str:
-    return "no hints" if arm.hinter == NO_HINTS else arm.name
 
 
 def _colour(arm: HintArm, arms: Sequence[HintArm]) -> str:

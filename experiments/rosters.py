@@ -14,11 +14,10 @@ probes, one drawn for each game, and B is queried in the same positions with the
 as one act, because the rules treat them alike; offers are equal if their splits are. Agreement is not symmetric: each
 policy is judged at its own positions.
 
-The result is recorded next to the rosters in ``admission.csv``; ``check`` recomputes its rows.
+The result is recorded next to the rosters in ``admission.csv``; ``check`` recomputes the rows of train, dev and dev2.
 
 examples:
   python -m experiments rosters check                     # similarity of the members to each other
-  python -m experiments rosters check --as test2          # those of test2; needs NegMAS, takes a quarter of an hour
   python -m experiments rosters check "linear(exponent=3)" --as dev
 """
 
@@ -26,28 +25,25 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 
-from dond.cli.shell import Command, Group, RosterName, print_line
+from dond.cli.shell import Command, Group, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import check_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.seats import Bools, Decisions, Partner, Traits, expensive_to_query
+from dond_marl.seats import Bools, Decisions, Partner, Traits
 from league.evaluation.matches import Witness
 from partners.mixture import Mixture
 from partners.rosters import (
     DEV,
     DEV2,
     FILE,
-    HELD_OUT,
-    TEST2,
     TRAIN,
     load_rosters,
     plain_name,
@@ -109,8 +105,6 @@ USED_BEFORE = (
     *("heuristic(accept_ratio=0.9, insist_ratio=0.9)", "conceder(floor=0.9)", "linear(floor=0.75)"),
     *("linear(floor=0.9)", "stubborn(floor=0.8)", "stubborn(floor=0.9)"),
 )
-TWIN_SCENARIOS = 83  # of the comparisons within test2, whose members are slow: every 64th of the legal ones
-COSTLY_SCENARIOS = 331  # of the games of a negotiator of NegMAS: every 16th
 
 
 class Assessment(NamedTuple):
@@ -124,45 +118,34 @@ class Assessment(NamedTuple):
 
 
 class Comparisons:
-    """Agreements between partners, each played once and cached; ``scenarios`` as in :class:`CandidatePlay`.
+    """Agreements between partners, each played once and cached."""
 
-    Members of test2 are compared with each other on fewer scenarios (:data:`TWIN_SCENARIOS`), and negotiators of
-    NegMAS with all others (:data:`COSTLY_SCENARIOS`).
-    """
-
-    def __init__(self, scenarios: Scenarios | None = None) -> None:
-        self._given = scenarios
-        self._partner = cache(seat_occupant)  # keeps the process of a negotiator of NegMAS
-        self._plays: dict[tuple[str, bool], CandidatePlay] = {}
-        self._shares: dict[tuple[str, str, bool], float] = {}
+    def __init__(self) -> None:
+        self._plays: dict[str, CandidatePlay] = {}
+        self._shares: dict[tuple[str, str], float] = {}
 
     def assess(self, member: str, roster: str, members: Mapping[str, Sequence[str]]) -> Assessment:
         """Assess ``member`` as a candidate for ``roster``, given the ``members`` of all rosters, maybe itself one."""
-        same_roster, few = [other for other in members[roster] if other != member], roster == TEST2
-        groups: list[tuple[Sequence[str], float, str]] = []
+        same_roster = [other for other in members[roster] if other != member]
+        groups: list[tuple[Sequence[str], str]] = []
         if roster != TRAIN:
-            groups.append((members[TRAIN], LIMIT, "in train"))
-        if roster in HELD_OUT:
-            groups += [(members[DEV], LIMIT, "in dev"), (USED_BEFORE, LIMIT, "met before there were rosters")]
-        if roster == TEST2:
-            groups.append((members[DEV2], LIMIT, "in dev2"))
-        earlier = [self.nearest(member, [other for other in others if other != member]) for others, _, _ in groups]
+            groups.append((members[TRAIN], "in train"))
+        if roster == DEV2:
+            groups += [(members[DEV], "in dev"), (USED_BEFORE, "met before there were rosters")]
+        earlier = [self.nearest(member, [other for other in others if other != member]) for others, _ in groups]
         reasons = [
-            f"{share:.1%} like {other}, {why}"
-            for (other, share), (_, limit, why) in zip(earlier, groups, strict=True)
-            if share >= limit
+            f"{share:.1%} like {other}, {where}"
+            for (other, share), (_, where) in zip(earlier, groups, strict=True)
+            if share >= LIMIT
         ]
-        if roster in HELD_OUT and member in USED_BEFORE:
+        if roster == DEV2 and member in USED_BEFORE:
             reasons.append("met before there were rosters")
-        if few and reasons:  # compared no further, since the members of test2 are slow
-            same_roster = []
-        alike = {other: self._largest_share(member, other, few) for other in same_roster}
-        twin = max([(0.0, ""), *((share, other) for other, share in alike.items())])
-        if twin[0] >= TWIN:
-            reasons.append(f"{twin[0]:.1%} like {twin[1]}, in {roster} too")
+        alike = [(max(self.share(member, other), self.share(other, member)), other) for other in same_roster]
+        share, twin = max(alike, default=(0.0, ""))
+        if share >= TWIN:
+            reasons.append(f"{share:.1%} like {twin}, in {roster} too")
         train = self.nearest(member, [other for other in members[TRAIN] if other != member])
-        within = (twin[1], twin[0]) if few else self.nearest(member, same_roster)
-        among = max([*earlier, train, within], key=lambda near: near[1])
+        among = max([*earlier, train, self.nearest(member, same_roster)], key=lambda near: near[1])
         return Assessment(member, roster, "; ".join(reasons), train, among)
 
     def assess_all(self, members: Mapping[str, Sequence[str]], rosters: Sequence[str] = DRAWN) -> list[Assessment]:
@@ -174,22 +157,13 @@ class Comparisons:
         shares = {other: self.share(member, other) for other in others}
         return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
 
-    def share(self, member: str, other: str, few: bool = False) -> float:
-        """The agreement of ``member`` with ``other``, 0..1; ``few``: on the scenarios of comparisons within test2."""
-        if (member, few) not in self._plays:
-            number = TWIN_SCENARIOS if few else COSTLY_SCENARIOS if self._is_costly(member) else SCENARIOS
-            self._plays[member, few] = CandidatePlay(self._partner(member), self._given or scenario_sample(number))
-        if (member, other, few) not in self._shares:
-            self._shares[member, other, few] = self._plays[member, few].share(self._partner(other))
-        return self._shares[member, other, few]
-
-    def _largest_share(self, first: str, second: str, few: bool) -> float:
-        """The larger agreement of two partners; a costly one is queried in the games of another costly one only."""
-        pairs = ((first, second), (second, first))
-        return max(self.share(*pair, few) for pair in pairs if self._is_costly(pair[0]) or not self._is_costly(pair[1]))
-
-    def _is_costly(self, spec: str) -> bool:
-        return expensive_to_query(self._partner(spec).traits)
+    def share(self, member: str, other: str) -> float:
+        """The agreement of ``member`` with ``other``, 0..1."""
+        if member not in self._plays:
+            self._plays[member] = CandidatePlay(seat_occupant(member))
+        if (member, other) not in self._shares:
+            self._shares[member, other] = self._plays[member].share(seat_occupant(other))
+        return self._shares[member, other]
 
 
 def read_admission(path: Path = ADMISSION) -> list[Assessment]:
@@ -208,7 +182,7 @@ def command() -> None:
 
 @command.command("check", cls=Command)
 @click.argument("names", nargs=-1, metavar="[OCCUPANT]...")
-@click.option("--as", "roster_name", type=RosterName(), help="a roster (all but test2; for OCCUPANTs, dev2)")
+@click.option("--as", "roster_name", type=click.Choice(DRAWN), help="a roster (all; for OCCUPANTs, dev2)")
 def check_command(names: tuple[str, ...], roster_name: str | None) -> None:
     """Recompute the similarities of the members, or check whether OCCUPANTs may be members; exit code 2 if not."""
     compared, stored = Comparisons(), load_rosters()

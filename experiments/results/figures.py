@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -95,17 +96,16 @@ def headline(folder: Path) -> Picture:
             _dot(right, place, each.nashconv, colour)
             if math.isnan(each.nashconv.mean):
                 right.text(0.05, place, "no exact best response", fontsize=6.5, color=FAINT, va="center")
-        best = reference_points(rows[0][1].arm) if rows else math.nan
+        best = reference_points(rows[0][1].arm)
         left.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
         left.text(best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
                   transform=left.get_xaxis_transform())  # fmt: skip
         _rows_axes(left, places, "points of ten from partners not used in training")
         _rows_axes(right, places, f"{NASHCONV} (less is better)")
-        least = min((each.points.low for _, each in rows if not math.isnan(each.points.low)), default=4)
-        left.set_xlim(min(4.0, least), 8.1)
+        left.set_xlim(min(4.0, *(arm.points.low for _, arm in rows if not math.isnan(arm.points.low))), 8.1)
         right.set_xlim(0, None)
-        budget = f"; about {usual / 1e6:.0f}M acts unless a row says otherwise" if usual else ""
-        note = f"roster dev2{budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
+        budget = f"about {usual / 1e6:.0f}M acts unless a row says otherwise"
+        note = f"roster dev2; {budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
         _title(figure, "Points from unseen partners, and what exact best responses gain", note)
 
     return Picture(8.2, height, values, draw)
@@ -113,8 +113,7 @@ def headline(folder: Path) -> Picture:
 
 def _usual_acts(arms: Sequence[Measured]) -> float:
     """The acts of a run of most arms that learn."""
-    found = [each.acts for each in arms if each.arm.learned and each.acts]
-    return float(np.median(found)) if found else 0.0
+    return float(np.median([arm.acts for arm in arms if arm.arm.learned and arm.acts]))
 
 
 def _is_usual(each: Measured, usual: float) -> bool:
@@ -170,7 +169,7 @@ def plane(folder: Path) -> Picture:
         near = figure.add_axes((0.06, 0.08, 0.56, 0.81))  # most arms lie close together, so these have the most room
         whole, line = figure.add_axes((0.7, 0.56, 0.285, 0.33)), figure.add_axes((0.7, 0.08, 0.285, 0.33))
         usual = _usual_acts(arms)
-        shown = [row for row in restricted if row["p"] > 0 or not arms]
+        shown = [row for row in restricted if row["p"] > 0]
         line.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
                   "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
         learned = [each.nashconv.mean for each in arms if each.arm.learned]
@@ -179,9 +178,9 @@ def plane(folder: Path) -> Picture:
         beyond = [
             f"{each.name} {each.points.mean:.2f}, {each.nashconv.mean:.2f}" for each in arms if each.nashconv.mean > top
         ]
-        least, most = min([each.points.mean for each in arms] or [4]), max([each.points.mean for each in arms] or [8])
+        least, most = min(arm.points.mean for arm in arms), max(arm.points.mean for arm in arms)
         close = [each for each in inside if each.points.mean > most - NEAR]
-        bottom = min([each.nashconv.mean for each in close] or [0]) - 0.25
+        bottom = min(arm.nashconv.mean for arm in close) - 0.25
         unseen = "points of ten from partners not used in training"
         for axes, title, label in (
             (near, f"arms within {NEAR:g} points of the first, roster dev2", unseen),
@@ -272,8 +271,7 @@ def _overlap(first: Box, second: Box) -> bool:
 def families(folder: Path) -> Picture:
     """Points from each family of partners of dev2: the arms COMPARED, and the mean best response; known ones above."""
     arms = [found for names in COMPARED if (found := first_measured(names, folder)) is not None]
-    labels = list(by_family(arms[0].arm)) if arms else []
-    new = new_families(arms[0].arm) if arms else set()
+    labels, new = list(by_family(arms[0].arm)), new_families(arms[0].arm)
     best = {family: reference_points(arms[0].arm, [family]) for family in labels}
     labels.sort(key=lambda family: (family in new, -best[family]))
     means = {each.name: by_family(each.arm) for each in arms}
@@ -304,20 +302,18 @@ COMPARED = (("pool_ppo",), ("league_itself_20_oracles_10", "league"), ("generate
 
 def known_new(folder: Path) -> Picture:
     """Points from known and from new families, by arm and roster."""
-    rosters = {
-        roster: found
-        for roster, files in ((DEV2, ("arms_4m", "ablation")), (TEST2, ("arms_test2",)))
-        if (found := next((own for file in files if (own := arms_in(file, folder, roster))), {}))
+    rosters = {DEV2: arms_in("arms_4m", folder), TEST2: arms_in("arms_test2", folder, TEST2)}
+    names = [name for name in rosters[DEV2] if name != "random"]
+    pairs = {
+        roster: {name: (arms[name].known, arms[name].new) for name in names if name in arms}
+        for roster, arms in rosters.items()
     }
-    names = [name for name in next(iter(rosters.values()), {}) if name != "random"]
-    pairs = {roster: {name: (own[name].known, own[name].new) for name in names if name in own}
-             for roster, own in rosters.items()}  # fmt: skip
     values = "; ".join(f"{roster}, {describe(name)} {known.mean:.2f} {new.mean:.2f}"
                        for roster, own in pairs.items() for name, (known, new) in own.items())  # fmt: skip
     height = 1.25 + ROW * len(names)
 
     def draw(figure: Figure) -> None:
-        width = 0.62 / max(len(rosters), 1)
+        width = 0.62 / len(rosters)
         for panel, (roster, own) in enumerate(pairs.items()):
             axes = figure.add_axes((0.36 + panel * (width + 0.02), 0.62 / height, width - 0.01, 1 - 1.12 / height))
             places = [place + 1.0 for place in range(len(names))]
@@ -360,14 +356,10 @@ def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> Curves
     """Arms by the share of their practice that is of a kind."""
     arms = arms_in("arms_4m", folder)
     found = {
-        label: sorted(((float(share), arms[name]) for share, name in names.items() if name in arms), key=_first)
+        label: sorted(((float(share), arms[name]) for share, name in names.items() if name in arms), key=itemgetter(0))
         for label, names in kinds.items()
     }
     return {label: points for label, points in found.items() if len(points) > 1}
-
-
-def _first(point: tuple[float, Measured]) -> float:
-    return point[0]
 
 
 ORACLES = {  # by kind: arms by percent of the practice
@@ -418,16 +410,10 @@ def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | N
                 axes.set_xscale("log")
                 axes.set_xticks(list(ticks), list(ticks.values()))
                 axes.minorticks_off()
-        if found:
-            handles, labels = axes.get_legend_handles_labels()
-            figure.legend(
-                handles,
-                labels,
-                loc="lower center",
-                ncols=2 if len(found) in (2, 4) else 3,
-                frameon=False,
-                fontsize=TEXT,
-            )
+        columns = 2 if len(found) in (2, 4) else 3
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="lower center", ncols=columns, frameon=False, fontsize=TEXT
+        )
         _title(figure, title)
 
     return Picture(9.8, 3.6, values, draw)
@@ -460,30 +446,21 @@ def literature(folder: Path) -> Picture:
 VERDICTS = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2", "undecided": "#8a949e"}
 
 
+MORE = "More acts: points from dev2, and exploitability"
+MORE_GENERATED = "More acts with generated partners: points from dev2, and exploitability"
+MORE_PROGRAMS, NUMBER_OF_PROGRAMS = "More generated programs: points from dev2", "programs (new: in every game)"
+OF_ROSTER = tuple(arm for arm in GROWN if arm not in GENERATED_ARMS)
 FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/figures
     "plane.svg": plane,
     "families.svg": families,
     "known_new.svg": known_new,
-    "acts.svg": lambda folder: curves(
-        acts_curves(folder, (arm for arm in GROWN if arm not in GENERATED_ARMS)),
-        "More acts: points from dev2, and exploitability",
-        "acts of a run",
-        TICKS,
-    ),
+    "acts.svg": lambda folder: curves(acts_curves(folder, OF_ROSTER), MORE, "acts of a run", TICKS),
     "acts_generated.svg": lambda folder: curves(
-        acts_curves(folder, ("pool_ppo", *GENERATED_ARMS)),
-        "More acts with generated partners: points from dev2, and exploitability",
-        "acts of a run",
-        TICKS,
+        acts_curves(folder, ("pool_ppo", *GENERATED_ARMS)), MORE_GENERATED, "acts of a run", TICKS
     ),
     "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
-    "programs.svg": lambda folder: curves(
-        programs_curves(folder),
-        "More generated programs: points from dev2",
-        "programs (new: in every game)",
-        PROGRAM_TICKS,
-    ),
+    "programs.svg": lambda folder: curves(programs_curves(folder), MORE_PROGRAMS, NUMBER_OF_PROGRAMS, PROGRAM_TICKS),
     "literature.svg": literature,
 }
 

@@ -51,10 +51,10 @@ def made_by(name: str) -> str:
 
 
 def document(folder: Path, name: str) -> Any:
-    """The content of a JSON file. Raises :class:`RunFailure` if it cannot be read."""
+    """The content of a JSON file, or the rows of one of JSON lines. Raises :class:`RunFailure` if it cannot be read."""
     path = folder / name
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json_lines(path) if path.suffix == ".jsonl" else json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunFailure(f"{path}: cannot be read ({error}); make it again by: {MADE_BY[name]}") from None
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dond_marl.files import read_json_lines
 from dond_marl.occupants import parse_spec
 from dond_marl.statistics import UNKNOWN
 from experiments.results.arms import (
@@ -174,12 +173,8 @@ def by_author(folder: Path, file: str) -> list[tuple[str, dict[str, str]]]:
     names = [name for name in CLAIMED if name in arms and name != PLAIN][:MOST_CLAIMS]
     chosen = {name: arms[name] for name in (PLAIN, *names)}
     authors = sorted({author_of(partner) for partner in arms[PLAIN].partners if is_independent(partner)})
-    compared = {author: _compare_on(chosen, partial(_is_by, author)) for author in authors}
+    compared = {author: _compare_on(chosen, lambda partner, by=author: author_of(partner) == by) for author in authors}  # type: ignore[misc]
     return [(describe(name), {author: _brief(found[name]) for author, found in compared.items()}) for name in names]
-
-
-def _is_by(author: str, partner: str) -> bool:
-    return author_of(partner) == author
 
 
 def _compared_arms(file: str, folder: Path) -> dict[str, Arm]:
@@ -255,12 +250,6 @@ def ceiling(folder: Path) -> dict[str, Any]:
     return {"members": len(members), "informed": informed, "uninformed": best[mixture], "points": points}
 
 
-def scope(arm: Measured) -> str:
-    """The roster of an arm in words: its partners, families, and the scenarios of the headline."""
-    about, families = arm.arm.rows[0]["benchmark"], len(set(arm.arm.families))
-    return f"{about['roster']}: {about['partners']} partners of {families} families, both seats, {about['headline']}"
-
-
 def number_range(low: float, high: float, digits: int) -> str:
     """Two bounds of a value that is not negative; one number where they are equal."""
     ends = [f"{max(end, 0):.{digits}f}" for end in (low, high)]
@@ -277,18 +266,13 @@ def rows(folder: Path, name: str) -> list[Mapping[str, Any]]:
     return list(TABLES[name](folder))
 
 
-def count_lines(folder: Path, name: str) -> int:
-    """The number of lines of a file of JSON lines."""
-    return len(read_json_lines(folder / name))
-
-
 FUNCTIONS: tuple[Callable[..., Any], ...] = (  # of the templates, without their first argument, the folder
-    *(arms, rows, count_lines, first_arms, plane_arms, held_out_arms, differences, held_out_table, by_author, claims),
+    *(arms, rows, first_arms, plane_arms, held_out_arms, differences, held_out_table, by_author, claims),
     *(budgets, ceiling, document),
 )
 OF_FOLDER = {function.__name__: function for function in FUNCTIONS}
 HELPERS: dict[str, Any] = {
-    **{helper.__name__: helper for helper in (arm_table, difference_table, scope, margin, number, describe)},
+    **{helper.__name__: helper for helper in (arm_table, difference_table, margin, number, describe)},
     "number_range": number_range,
     "count": count_noun,
     "estimate": from_json,

@@ -13,7 +13,7 @@ from typing import Any
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
-from experiments.hints import SHARES, hint_rows, parse_hints
+from experiments.hints import hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
 from experiments.results.files import BENCH, boards_of, document
 from league.tables.blocks import Cell, Figure, Table
@@ -58,17 +58,9 @@ def label_rows(folder: Path) -> Iterable[Values]:
                 }  # fmt: skip
 
 
-def hints_csv(folder: Path) -> Iterable[Values]:
-    """One row per arm of the hint experiment: shares of the best response's points, over seeds."""
-    experiment = parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))
-    for row in hint_rows(experiment):
-        yield {
-            "hints": row.arm.name, "hinter alone": experiment.hinters.get(row.arm.hinter), "seeds": row.seeds,
-            "acts": row.acts, "share without hints": row.alone, "difference from none": row.gain, "p, Holm": row.p,
-            "share with hints": row.hinted, "deals without hints": row.alone_deals,
-            "deals with hints": row.hinted_deals,
-            **{f"decisions to {share:.0%}": row.reached[share] for share in SHARES},
-        }  # fmt: skip
+def hint_values(folder: Path) -> Iterable[Values]:
+    """One row per arm of the hint experiment."""
+    return hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8")))
 
 
 def people_rows(folder: Path) -> Iterable[Values]:
@@ -140,7 +132,7 @@ TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
     "partners.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(PARTNERS)),
     "differences.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(DIFFERENCES)),
     "labels.csv": label_rows,
-    "hints.csv": hints_csv,
+    "hints.csv": hint_values,
     "people.csv": people_rows,
     "language_model.csv": language_model_rows,
     "speed.csv": speed_rows,
