@@ -182,10 +182,10 @@ def test_code_of_a_user_is_queried_as_its_games_need():
 
 
 def test_benchmark_offers_every_suite():
-    from scripts.bench.suites import SUITES
+    from scripts.bench.suites import COMPARISONS, SUITES
     from scripts.benchmark import SUITES as OFFERED
 
-    assert set(OFFERED) == set(SUITES)
+    assert set(OFFERED) == {*SUITES, *COMPARISONS}
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp932"])
