@@ -38,11 +38,10 @@ from dond_marl.seats import Doubles, Partner
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.odds import EXACT_TURNS
-from dond_marl.statistics import Estimate, holm, mean_difference, mean_of, permutation_p
+from dond_marl.statistics import UNKNOWN, Estimate, holm, mean_difference, mean_of, permutation_p
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from hints import HinterError, HintSchedule
 from league.backends.pool import in_processes
-from league.bench.figures import UNKNOWN
 from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.matches import Result, Terms, score
 from league.ledger.run_directory import SETTINGS, RunError, new_run

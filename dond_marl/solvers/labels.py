@@ -22,9 +22,9 @@ BLOCK = 64  # views whose probabilities are compared at once
 
 
 class ReadsAs:
-    """A partner that reads every offer of the other seat as a ``label``, PROPOSE or INSIST, and else plays as ``partner``.
+    """A partner that reads every offer of the other seat as a ``label``, PROPOSE or INSIST.
 
-    Its traits are those of ``partner``.
+    Otherwise it plays as ``partner``, whose traits it has.
     """
 
     insist_is_propose: ClassVar[bool] = True
