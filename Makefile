@@ -84,7 +84,7 @@ docs: $(NEEDED)  ## the documentation as a site, in site/
 
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/dond league --config configs/expert.yaml
-	$(BIN)/dond ship expert --run runs/expert
+	$(BIN)/python -m experiments expert --run runs/expert
 
 lock: $(NEEDED)  ## requirements.lock from pyproject.toml and constraints.txt: every version with its hashes
 	@$(PIP) uv $(BRIEFLY)

@@ -6,9 +6,9 @@ hints, which is the main measure, and with them. With llm in experiment.hinters 
 hints.provider and hints.models, by default SmolLM2 from the Hugging Face cache. Learners are cached in output_dir.
 
 examples:
-  dond experiment hints                  # with hint_experiment.yaml
-  dond experiment hints --set experiment.seeds=3 --workers 2 --plot hints.png
-  dond experiment hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
+  python -m experiments hints                  # with hint_experiment.yaml
+  python -m experiments hints --set experiment.seeds=3 --workers 2 --plot hints.png
+  python -m experiments hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
       --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
 """
 
@@ -16,27 +16,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
+import numpy as np
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from dond.cli.shell import FILE, print_line
-from dond.plane import check_drawable
+from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from dond_marl.errors import DondError, RunFailure
 from dond_marl.files import user_path
 from dond_marl.occupants import seat_occupant, short_names
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
-from dond_marl.seats import Partner
+from dond_marl.seats import Doubles, Partner
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.odds import EXACT_TURNS
-from experiments.kit import RESULTS, experiment_command, show_sections
+from dond_marl.statistics import UNKNOWN, Estimate, holm, mean_difference, mean_of, permutation_p
+from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from hints import HinterError, HintSchedule
 from league.backends.pool import in_processes
 from league.evaluation.evaluate import BOTH, evaluate
@@ -45,6 +48,8 @@ from league.ledger.run_directory import SETTINGS, RunError, new_run
 from league.settings.read import dump, load_config
 from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
 from league.settings.training import HintsConfig, TrainConfig, TrainingConfig
+from league.tables.blocks import Section as TableSection
+from league.tables.figures import with_margin
 from league.tables.markdown import section_markdown
 from league.tasks.hinters import hint_provider, load_local_model, no_hint_warning
 from league.tasks.provenance import learner_ancestry
@@ -52,6 +57,9 @@ from league.training.training import Training, begin
 from partners.llm.service import resolve_provider
 from partners.network.partner import NetworkPartner
 from partners.provenance import identity, refuse_test_roster
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Hinters with a name of their own; all others are occupants.
 NO_HINTS, CHANCE, MODEL = "none", "random", "llm"
@@ -316,6 +324,191 @@ def _best_points(config: HintExperimentConfig, source: ScenarioSource) -> float:
     return evaluation.best.figures[BOTH].points.mean
 
 
+CONFIDENCE = 0.95
+SHARES = (0.7, 0.8, 0.9)  # of the best response, whose cost is reported
+
+
+def learning_curve(
+    experiment: HintExperiment, arm: HintArm, value: Callable[[Measurement], float]
+) -> tuple[Doubles, list[Estimate]]:
+    """The mean curve of an arm over its M measurements: own decisions ``[M]``, and a figure's estimates over seeds."""
+    steps = list(zip(*_by_seed(experiment, arm), strict=True))  # all seeds have as many measurements
+    decisions = np.array([np.mean([mark.decisions for mark in marks]) for marks in steps])
+    return decisions, [mean_of([value(mark) for mark in marks], CONFIDENCE) for marks in steps]
+
+
+def hint_rows(experiment: HintExperiment) -> list[dict[str, Any]]:
+    """One row per arm by heading, in the order of the experiment: estimates over seeds, and numbers.
+
+    Shares are of the best response's points at the end of training; decisions are those until a share was reached
+    without hints, over the seeds that reached it; p is Holm's over all arms.
+    """
+    arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
+    hinted = [arm for arm in arms if arm.hinter != NO_HINTS]
+    nothing = _final_shares(experiment, HintArm(NO_HINTS, 0.0))
+    p = holm([permutation_p(_final_shares(experiment, arm), nothing).p for arm in hinted])
+    adjusted = dict(zip(hinted, p, strict=True))
+    rows = []
+    for arm in arms:
+        learners = _by_seed(experiment, arm)
+        ends = [marks[-1] for marks in learners]
+        gain = UNKNOWN
+        if len(nothing) and arm in adjusted:
+            gain = mean_difference(_final_shares(experiment, arm), nothing)
+        firsts = {share: [first_reached(marks, share) for marks in learners] for share in SHARES}
+        rows.append({
+            "hints": arm.name,
+            "hinter alone": experiment.hinters.get(arm.hinter),
+            "seeds": len(learners),
+            "acts": float(np.mean([mark.acts for mark in ends])),
+            "share without hints": mean_of([mark.alone for mark in ends], CONFIDENCE),
+            "difference from none": gain,
+            "p, Holm": adjusted.get(arm, math.nan),
+            "share with hints": mean_of([mark.hinted for mark in ends], CONFIDENCE),
+            "deals without hints": mean_of([mark.alone_deals for mark in ends], CONFIDENCE),
+            "deals with hints": mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),
+            **{
+                f"decisions to {share:.0%}": mean_of([each for each in reached if each is not None], CONFIDENCE)
+                for share, reached in firsts.items()
+            },
+        })  # fmt: skip
+    return rows
+
+
+def first_reached(marks: Sequence[Measurement], share: float) -> float | None:
+    """Own decisions until play without hints first reached ``share`` of the best response.
+
+    Interpolated linearly between two measurements; ``None`` if it was not reached.
+    """
+    for before, after in zip([None, *marks], marks, strict=False):
+        if after.alone >= share:
+            if before is None:
+                return float(after.decisions)
+            part = (share - before.alone) / (after.alone - before.alone)
+            return before.decisions + part * (after.decisions - before.decisions)
+    return None
+
+
+def hint_lines(experiment: HintExperiment) -> str:
+    """The results file: a header with the hinters' own points, then one row per measurement."""
+    about = {
+        "measured_on": experiment.label,
+        "best_response": experiment.best,
+        "hinters": experiment.hinters,
+        "tallies": {arm: dict(tally) for arm, tally in experiment.tallies.items()},
+    }
+    lines: list[dict[str, object]] = [about]
+    for mark in experiment.marks:
+        lines.append({"hinter": mark.arm.hinter, "dropout": mark.arm.dropout, **dict(list(mark._asdict().items())[1:])})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def parse_hints(text: str) -> HintExperiment:
+    """The inverse of :func:`hint_lines`."""
+    header, *rows = (json.loads(line) for line in text.splitlines())
+    marks = [Measurement(HintArm(row.pop("hinter"), row.pop("dropout")), **row) for row in rows]
+    tallies = {arm: Counter(tally) for arm, tally in header.get("tallies", {}).items()}
+    return HintExperiment(marks, header["hinters"], tallies, header["best_response"], header["measured_on"])
+
+
+def hint_section(experiment: HintExperiment) -> TableSection:
+    """The rows of :func:`hint_rows` as a table."""
+    rows = hint_rows(experiment)
+    seeds = len({mark.seed for mark in experiment.marks})
+    note = (
+        f"{seeds} seeds; shares of the exact best response's points against the partner ({experiment.best:.2f} points "
+        f"of ten) on {experiment.label}, greedy play at the end of training, 95 % intervals over seeds."
+    )
+    return table_section(
+        "Value of hints", list(rows[0]), ([_text(*cell) for cell in row.items()] for row in rows), note
+    )
+
+
+def _text(head: str, value: str | float | Estimate | None) -> str:
+    """A cell of the table: shares as percentages, decisions with the number of seeds that reached the share."""
+    if head.startswith("decisions") and isinstance(value, Estimate):
+        return f"{value.mean / 1000:.1f}k ({value.n} seeds)" if value.n else "not reached"
+    if isinstance(value, Estimate):
+        return with_margin(value, "share")
+    if value is None or isinstance(value, str):
+        return value or "-"
+    return f"{value:,.0f}" if head in ("seeds", "acts") else f"{value:.2g}"
+
+
+def _final_shares(experiment: HintExperiment, arm: HintArm) -> Doubles:
+    """The final share without hints of each seed of an arm, ``[n]``."""
+    return np.array([marks[-1].alone for marks in _by_seed(experiment, arm)], dtype=np.float64)
+
+
+def _by_seed(experiment: HintExperiment, arm: HintArm) -> list[list[Measurement]]:
+    """The measurements of each seed, in order."""
+    seeds = dict.fromkeys(mark.seed for mark in experiment.marks if mark.arm == arm)
+    return [[mark for mark in experiment.marks if mark.arm == arm and mark.seed == seed] for seed in seeds]
+
+
+SIZE = (10.4, 4.9)  # inches
+FIXED_COLOURS = {"none": "#000000", "random": "#97a1ab"}
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # of the other hinters: Okabe and Ito 2008
+_LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
+
+
+def draw_curves(path: Path, experiment: HintExperiment) -> None:
+    """Write the figure. Raises :class:`dond.plane.PlotError`."""
+    check_drawable(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
+    FigureCanvasAgg(picture)
+    alone, hinted = picture.subplots(1, 2, sharey=True)
+    picture.subplots_adjust(left=0.07, right=0.985, bottom=0.28, top=0.86, wspace=0.06)
+    _panel(alone, experiment, lambda mark: mark.alone, "without hints")
+    _panel(hinted, experiment, lambda mark: mark.hinted, "with hints")
+    alone.set_ylabel("share of the exact best response", color=INK)
+    seeds = len({mark.seed for mark in experiment.marks})
+    picture.suptitle(
+        f"Value of hints: greedy play on {experiment.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
+        color=INK, fontsize=11, x=0.07, ha="left",
+    )  # fmt: skip
+    handles, labels = alone.get_legend_handles_labels()
+    picture.legend(
+        handles, labels, loc="lower center", ncols=3, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
+    )
+    picture.savefig(path)
+
+
+def _panel(axes: Axes, experiment: HintExperiment, value: Callable[[Measurement], float], title: str) -> None:
+    arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
+    dropouts = sorted({arm.dropout for arm in arms})
+    for arm in arms:
+        decisions, shares = learning_curve(experiment, arm, value)
+        mean, low, high = (np.array([getattr(share, end) for share in shares]) for end in ("mean", "low", "high"))
+        colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
+        axes.fill_between(decisions, low, high, color=colour, alpha=0.13, linewidth=0)
+        label = "no hints" if arm.hinter == NO_HINTS else arm.name
+        axes.plot(decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=label)
+    axes.set_xlabel("own decisions", color=INK)
+    axes.set_ylim(_floor(experiment), 1.0)
+    axes.set_xlim(left=0)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
+    open_axes(axes, title)
+
+
+def _floor(experiment: HintExperiment) -> float:
+    """The start of the axis: a tenth below the minimum after the first tenth of the budget."""
+    last = max(mark.decisions for mark in experiment.marks)
+    late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
+    least = min(min(mark.hinted, mark.alone) for mark in late)
+    return max(0.0, math.floor(10 * least) / 10 - 0.1)
+
+
+def _colour(arm: HintArm, arms: Sequence[HintArm]) -> str:
+    """The colour of an arm: fixed for ``none`` and ``random``, otherwise by the order of the experiment."""
+    others = [name for name in dict.fromkeys(each.hinter for each in arms) if name not in FIXED_COLOURS]
+    return FIXED_COLOURS.get(arm.hinter) or COLOURS[others.index(arm.hinter) % len(COLOURS)]
+
+
 FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"
 
 
@@ -323,8 +516,6 @@ FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"
 @click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
 def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
     """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
-    from experiments.hint_tables import draw_curves, hint_lines, hint_section
-
     config = load_config(config_path, overrides, HintExperimentConfig)
     folder = user_path(config.output_dir)
     for path in (Path(FIGURE), *([plot] if plot is not None else [])):

@@ -1,19 +1,25 @@
-"""The shipped expert: the weights of a league's main member, with scores and provenance in the note."""
+"""Make a member of a league the shipped expert: its weights, with scores and provenance in the note.
+
+examples:
+  python -m experiments expert --run runs/expert
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import click
 import yaml
 
+from dond.cli.shell import FILE, Command, print_line
 from dond_marl.occupants import seat_occupant
-from league.evaluation.evaluate import scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.export import read_member
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, find_run
 from partners.network.checkpoint import Weights, network_note, save_checkpoint
+from partners.network.checkpoint_files import CheckpointError
 from partners.network.occupants import EXPERT
 from partners.network.partner import NetworkPartner
 from partners.provenance import read_past, refuse_test_roster
@@ -26,18 +32,17 @@ HOW = (
 )
 
 
-def ship_expert(run: Path, member: str, target: Path = EXPERT, sample: int | None = None) -> dict[str, Any]:
+def ship_expert(run: Path, member: str, target: Path) -> dict[str, Any]:
     """Write a learner or snapshot of the league in ``run`` as the expert; returns the note with provenance and scores.
 
-    ``sample``: number of held-out scenarios for the scores, by default all. Raises what :func:`read_member` raises, and
-    :class:`partners.provenance.ProvenanceError` if it was trained against a held-out roster.
+    Raises what :func:`read_member` raises, and :class:`partners.provenance.ProvenanceError` if it was trained against a
+    held-out roster.
     """
     folder = find_run(run).path
     tensors, about = read_member(folder, member)
     network, past = Weights(tensors, about, str(folder)).network(), read_past(about)
     refuse_test_roster(past, "the expert")
     terms = heldout_terms(seed=SEED)
-    terms = terms._replace(scenarios=scenarios_of(terms.source, sample, SEED))
     scores = {play: _scores(network, terms, greedy=play == "greedy") for play in ("greedy", "sampled")}
     card = {**past.note(), "trained": _training(folder, member), "scores": {"how": HOW, **scores}}
     save_checkpoint(target, tensors, {**network_note(network), **card})
@@ -62,14 +67,23 @@ def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, 
 
 
 def _round_figures(result: Result) -> dict[str, float | int]:
-    points = result.points
-    return {
-        "points": round(points.mean, 3),
-        "low": round(points.low, 3),
-        "high": round(points.high, 3),
-        "n": points.n,
-        "as_seat_0": round(result.as_seat[0].mean, 3),
-        "as_seat_1": round(result.as_seat[1].mean, 3),
-        "deals": round(result.deals, 4),
-        "turns": round(result.turns, 2),
-    }
+    points, (first, second) = result.points, result.as_seat
+    means = {"points": points.mean, "low": points.low, "high": points.high}
+    seats = {"as_seat_0": round(first.mean, 3), "as_seat_1": round(second.mean, 3)}
+    rest = {"deals": round(result.deals, 4), "turns": round(result.turns, 2)}
+    return {**{name: round(mean, 3) for name, mean in means.items()}, "n": points.n, **seats, **rest}
+
+
+@click.command(cls=Command, help=__doc__, run_errors=(CheckpointError,))
+@click.option(
+    "--run", type=FILE, required=True, metavar="FOLDER", help="a league's folder, or the newest of those in it"
+)
+@click.option("--member", metavar="NAME", default="main", help="a learner or snapshot of it (main)")
+@click.option("--out", type=FILE, default=EXPERT, metavar="FILE", help="where to write it (the package)")
+def command(run: Path, member: str, out: Path) -> None:
+    """Write the expert and print its scores."""
+    card = ship_expert(run, member, out)
+    for name, figures in card["scores"]["greedy"].items():
+        interval = f"[{figures['low']:.2f}, {figures['high']:.2f}]"
+        print_line(f"{name:24} {figures['points']:5.2f} {interval}  {figures['deals']:.1%} deals")
+    print_line(f"written: {out}")

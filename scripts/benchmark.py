@@ -38,12 +38,12 @@ SUITES = (
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the rows to a file")
 def command(only: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
-    from scripts.bench.report import machine, print_rows  # PyTorch is loaded from here on
+    from scripts.bench.report import machine, print_row  # PyTorch is loaded from here on
     from scripts.bench.suites import measure
 
     rows = []
     for row in measure(only or SUITES, repeats, seconds):
-        print_rows([row])
+        print_row(row)
         rows.append(row)
     if json_path is not None:
         document = {"machine": machine(), "rows": [row._asdict() for row in rows]}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dond.cli.main import main
+from experiments.__main__ import main as main_of_experiments
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = [sys.executable, "-m", "dond"]
@@ -21,6 +22,11 @@ HERE = {**os.environ, "PYTHONPATH": str(ROOT)}  # whatever is installed: these s
 def dond(*words: object, overrides: Iterable[str] = ()) -> int:
     """Its exit code."""
     return main([*map(str, words), *(word for override in overrides for word in ("--set", override))])
+
+
+def experiment(*words: object, overrides: Iterable[str] = ()) -> int:
+    """The exit code of ``python -m experiments``."""
+    return main_of_experiments([*map(str, words), *(word for override in overrides for word in ("--set", override))])
 
 
 def in_process(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -37,8 +37,6 @@ COMMANDS = {
     "demo": "dond.cli.demo",
     "llm-check": "dond.cli.models.llm_check",
     "serve": "dond.cli.models.serve",
-    "experiment": "dond.cli.experiment",
-    "ship": "dond.cli.experiment:ship",
 }
 
 

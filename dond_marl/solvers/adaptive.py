@@ -133,13 +133,6 @@ class Pool:
         opening = automaton.opening[policy] if automaton.seat else np.zeros(len(policy), dtype=np.int64)
         return _group(context * (2 * automaton.width + 4) + opening, context, automaton.first[policy])
 
-    def values_if_revealed(self) -> Doubles:
-        """Value of each context against each policy if it is revealed before the first act, ``[C, M]`` of ten."""
-        automaton, turns_left = self.automaton, self.first_turns_left
-        if turns_left not in self._revealed:
-            return np.zeros_like(self.chances)
-        return self._revealed[turns_left][np.maximum(automaton.first, 0)].T * (automaton.first >= 0)
-
     def probabilities(self, belief: Belief, turns_left: int) -> Doubles:
         """The probability of each member, ``[E]``, unnormalised."""
         policy = self.automaton.levels[turns_left].policy[belief.member]

@@ -286,13 +286,9 @@ def unpack(data: bytes) -> Equilibrium:
         head, _, body = lzma.decompress(data).partition(b"\n")
         note = json.loads(head)
     except (lzma.LZMAError, ValueError) as error:
-        raise InputError(
-            f"the file is no table of an equilibrium ({error}); make it again: dond ship equilibria"
-        ) from None
+        raise InputError(f"the file is no table of an equilibrium ({error}); restore the shipped one") from None
     if hashlib.sha256(body).hexdigest() != note.get("sha256"):
-        raise InputError(
-            "the table of an equilibrium is damaged: its SHA-256 differs; make it again: dond ship equilibria"
-        )
+        raise InputError("the table of an equilibrium is damaged: its SHA-256 differs; restore the shipped one")
     numbers, start, policies = np.frombuffer(body, dtype="<f2"), 0, []
     for pool in lewis_pools():
         views, policy = len(representatives(pool)), []

@@ -21,7 +21,7 @@ import numpy as np
 
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Rules
-from dond_marl.seats import NO_ACT_YET, Bools, Doubles, Partner, Turns, partner_name
+from dond_marl.seats import NO_ACT_YET, Doubles, Partner, Turns, partner_name
 from dond_marl.solvers.automata import Persona, drawn_personas
 from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.contexts import Contexts, Index, Views, split_numbers, split_points
@@ -170,22 +170,18 @@ def check_odds(partner: Partner, rules: Rules) -> None:
         )
 
 
-def upper_bound(odds: Odds, seat: int, among: Bools | None = None) -> float:
-    """An upper bound of the best response's value: the partner's type is revealed after the seat's first choice.
-
-    ``among[C, K]``: games against other types pay nothing, for a bound on a part of the games.
-    """
+def upper_bound(odds: Odds, seat: int) -> float:
+    """An upper bound of the best response's value: the partner's type is revealed after the seat's first choice."""
     contexts, first = odds.contexts, odds.rules.max_turns - seat
     if odds.rules.max_turns == 1:
         return 0.0
-    every, counted = np.arange(contexts.size), np.ones_like(contexts.weights) if among is None else among
     if seat == 0:
-        worth = np.einsum("chk,ck->ch", odds.revealed_values(first)[0], contexts.weights * counted)
+        worth = np.einsum("chk,ck->ch", odds.revealed_values(first)[0], contexts.weights)
         return float(worth.max(axis=1) @ contexts.shares)
     opening, total = odds.opening(), np.zeros(contexts.size)
     for offer in range(2 * odds.width):
-        weights, claim = opening[:, offer] * counted, np.full(contexts.size, offer % odds.width)
-        total += best_by_value(odds, every, weights, claim, first)[0]
+        claim = np.full(contexts.size, offer % odds.width)
+        total += best_by_value(odds, np.arange(contexts.size), opening[:, offer], claim, first)[0]
     return float(total @ contexts.shares)
 
 

@@ -1,1 +1,1 @@
-"""Generated blocks and figures of README.md and of pages of docs, from docs/results."""
+"""The results page, generated blocks of other pages, and figures: templates and values from docs/results."""

@@ -1,4 +1,4 @@
-"""Arms of the results files for sentences and figures: their names in words, their estimates, their differences."""
+"""Arms of the results files: their names in words, their estimates, and their differences."""
 
 from __future__ import annotations
 
@@ -9,95 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN, Estimate
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
-from league.bench.differences import MINUS, Difference, differences, signed_interval
+from league.bench.differences import Difference, differences
 from league.bench.figures import has_train_family
-from league.bench.table import SHOWN
+from league.bench.table import SHOWN, WORST_TENTH
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of
-from partners.scripted.generated import GROUPS
 
-NAMES = {  # of arms, in words
-    "pool_ppo": "PPO on the train roster",
-    "stopped": "PPO, early stopping on dev",
-    **{f"oracles_{part}": f"PPO, {part} % exact oracles" for part in (5, 10, 25, 50)},
-    **{f"generated_{part}": f"PPO, {part} % generated partners" for part in (25, 50)},
-    "generated_100": "PPO, generated partners alone",
-    "generated_itself_25": "PPO, 38 % generated, 25 % self-play",
-    "both": "PPO, generated partners and 10 % oracles",
-    "both_25": "PPO, generated partners and 25 % oracles",
-    "itself_0": "PPO on the train roster",
-    **{f"oracles_{part}_itself": f"PPO, {part} % exact oracles and 10 % self-play" for part in (10, 25)},
-    "league_with_oracles": "league with oracles and less self-play",
-    "league_itself_20_oracles_10": "default league",
-    "league_generated": "default league, 25 % generated partners",
-    "league_itself_30_oracles_15": "league with more oracles and most self-play",
-    **{f"itself_25_oracles_{part}": f"PPO, {part} % exact oracles and 25 % self-play" for part in (10, 20)},
-    **{f"programs_{count}": f"PPO, 50 % from {count:,} fixed programs" for count in (24, 256, 4096)},
-    "generated_50_history": "PPO, 50 % generated partners, reads the history",
-    "generated_50_acceptance": "PPO, 50 % generated partners, predicts acceptance",
-    **{f"without_{group}": f"PPO, 50 % generated partners without {group}" for group in GROUPS},
-    **{f"itself_{part}": f"PPO, {part} % self-play" for part in (5, 10, 25, 50, 75, 90)},
-    "itself_100": "self-play alone",
-    "self_play": "self-play alone",
-    "self_play_tuned": "self-play alone, tuned",
-    "league": "league with exploiters",
-    "with_repair": "league with exploiters and repair",
-    "no_exploiters": "league without exploiters",
-    "no_regret": "league without regret",
-    "no_gate": "league without a gate",
-    "no_past": "league without past selves",
-    "no_curriculum": "league without a curriculum",
-    "with_novelty": "league with snapshots for novelty",
-    "with_history": "league whose networks read the history",
-    "pool_ppo_whole": "PPO on the train roster",
-    "league_whole": "league with exploiters",
-    "repair_whole": "league with exploiters and repair",
-    "nfsp": "NFSP",
-    "mmd": "regularised self-play (MMD)",
-    "psro": "PSRO, last oracle",
-    "jpsro": "JPSRO, last oracle",
-    "jpsro_ce": "JPSRO (CE), last oracle",
-    "fcp": "fictitious co-play (FCP)",
-    "alphastar": "AlphaStar's league",
-    "expert": "shipped expert",
-    "former_expert": "former expert",
-    "expert_recipe": "PPO, half against the heuristic",
-    "bayes_reply": "Bayes reply to a bank of programs",
-    "best_fixed": "best member of the train roster",
-    "equilibrium": "equilibrium",
-    "heuristic": "default heuristic",
-    "random": "random legal acts",
-    "none": "small league without stages",
-    "turns": "first stage of short games",
-    "opponents": "first stage of fixed members alone",
-    "scenarios": "first stage of scenarios of any worth",
-    "hints": "first stage of hints",
-    "by_points": "small league, selection by points",
-    "by_wins": "small league, selection by wins",
-    "paid_for_more": "small league, reward for the lead",
-    "memoryless": "recipe without memory",
-    "history": "recipe with the whole history",
-    "memoryless_joint": "recipe with a joint head",
-    "history_joint": "recipe with history and joint head",
-    "taught_memoryless": "targets of the best response, no history",
-    "taught_history": "targets of the best response, history",
-    "own": "network without additions",
-    "belief": "with a belief head",
-    "critic": "with a critic that sees both values",
-    "exploiter": "exploiter without history",
-    "exploiter_history": "exploiter that reads the history",
-    "newest_alone": "oracles: the newest alone",
-    "last_ten": "oracles: the last ten",
-    "fictitious": "oracles: all, alike",
-    "every_third": "oracles: solved every third round",
-    "sampled": "oracles to sampled acts",
-}
+NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
 METHODS = {  # rows of the README's figure: by group, arms, or names of which the first measured one counts
     "practice against a roster": (("pool_ppo",), ("oracles_10",), ("oracles_25",), ("generated_50",), ("both",)),
     "leagues": (("league",), ("league_itself_20_oracles_10", "with_repair"), ("alphastar",)),
@@ -109,11 +34,11 @@ LARGEST = ("arms_4m", "leagues", "ablation", "baselines", "bench")  # files: of 
 
 
 class Measured(NamedTuple):
-    """An arm with the roster and the results file that it was measured in."""
+    """An arm with the results file that it was measured in."""
 
     arm: Arm
     file: str
-    restricted: Estimate = UNKNOWN  # NashConv of a policy that has no exact best response in its rows
+    restricted: Estimate = UNKNOWN  # NashConv where its rows hold none
 
     @property
     def name(self) -> str:
@@ -131,10 +56,31 @@ class Measured(NamedTuple):
         return seeds_estimate(self.arm)
 
     @property
+    def known(self) -> Estimate:
+        """Points from partners of known families, over seeds."""
+        return seeds_estimate(self.arm, PARTS["known families"])
+
+    @property
+    def new(self) -> Estimate:
+        """Points from partners of new families, over seeds."""
+        return seeds_estimate(self.arm, PARTS["new families"])
+
+    @property
+    def gap(self) -> float:
+        """Points from known families - points from new ones."""
+        return self.known.mean - self.new.mean
+
+    @property
+    def worst_tenth(self) -> Estimate:
+        """Points from the worst tenth of the partners, over seeds."""
+        scores = self.arm.worst_tenth()
+        return UNKNOWN if scores is None else statistics.mean_of(scores.tolist(), SEED_CONFIDENCE)
+
+    @property
     def nashconv(self) -> Estimate:
         """NashConv over seeds; ``nan`` without it."""
-        found = self.arm.exploitability("nashconv")
-        return self.restricted if found is None else statistics.mean_of(found.tolist(), SEED_CONFIDENCE)
+        scores = self.arm.exploitability("nashconv")
+        return self.restricted if scores is None else statistics.mean_of(scores.tolist(), SEED_CONFIDENCE)
 
     @property
     def acts(self) -> float:
@@ -142,11 +88,32 @@ class Measured(NamedTuple):
         return float(np.mean([row["submission"]["acts"] or 0 for row in self.arm.rows]))
 
     @property
+    def seeds(self) -> str:
+        """The number of seeds in words."""
+        return count_noun(len(self.arm.rows), "seed")
+
+    @property
     def training(self) -> str:
         """Seeds, and acts of each training: ``10 seeds, 4.4M acts``."""
         if not self.arm.learned:
             return "nothing learned"
-        return count_noun(len(self.arm.rows), "seed") + (f", {number(self.acts)} acts" if self.acts else "")
+        return self.seeds + (f", {number(self.acts)} acts" if self.acts else "")
+
+    def cell(self, head: str) -> str:
+        """A figure as text by its heading: of :data:`FIGURES`, ``training``, or a part of :data:`WRITTEN_BY`."""
+        if head in WRITTEN_BY:
+            return margin(seeds_estimate(self.arm, Column(partners=WRITTEN_BY[head])))
+        return self.training if head == "training" else margin(getattr(self, FIGURES[head]))
+
+
+FIGURES = {  # heading: property of an arm
+    "points of ten": "points",
+    "points": "over_seeds",
+    "known families": "known",
+    "new families": "new",
+    WORST_TENTH: "worst_tenth",
+    NASHCONV: "nashconv",
+}
 
 
 def describe(arm: str) -> str:
@@ -252,11 +219,6 @@ def reference_points(arm: Arm, families: Sequence[str] | None = None) -> float:
     return math.nan if np.isnan(scores).all() else float(statistics.headline_scores(scores[None], arm.families)[0])
 
 
-def known_and_new(arm: Arm) -> tuple[Estimate, Estimate]:
-    """Points from partners of known and of new families, with intervals over seeds."""
-    return seeds_estimate(arm, PARTS["known families"]), seeds_estimate(arm, PARTS["new families"])
-
-
 def by_family(arm: Arm) -> dict[str, float]:
     """The mean points from each family of partners."""
     points = arm.scores().mean(axis=(0, 2))  # [W]
@@ -285,32 +247,28 @@ def non_dominated(arms: Sequence[Measured]) -> list[Measured]:
     return found
 
 
+def plane_arms(folder: Path) -> list[Measured]:
+    """Every arm with both axes, from the first of the files that has it; the most points first."""
+    arms: dict[str, Measured] = {}
+    for file in ("arms_4m", "arms_24m", "ablation", "full_budget", "baselines", "bench"):
+        for arm in arms_in(file, folder).values():
+            if not math.isnan(arm.nashconv.mean) and arm.arm.name not in PLANE_LEAVES_OUT:
+                name = f"{arm.arm.name}_whole" if file == "arms_24m" else arm.arm.name  # as in full_budget
+                arms.setdefault(name if name.endswith("_whole") else arm.name, arm)
+    return sorted(arms.values(), key=lambda arm: -arm.points.mean)
+
+
+PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
+
+
+def by_points(arms: Iterable[Measured]) -> list[Measured]:
+    """Best first; learned policies of one seed after those of several, as one training says little about another."""
+    return sorted(arms, key=lambda arm: (arm.arm.learned and len(arm.arm.rows) < 2, -arm.points.mean))
+
+
 def seeds_of(*arms: Measured) -> int:
     """The least number of seeds of the arms that learn."""
     return min((len(each.arm.rows) for each in arms if each.arm.learned), default=1)
-
-
-def sentence(found: Difference, seeds: int) -> str:
-    """A difference as an item of a list: both arms, points with verdict, NashConv, range without a partner, seeds."""
-    name, points, verdict, nashconv, without, _ = difference_cells(found, seeds)
-    parts = [f"{points} points of ten, {verdict}", f"{NASHCONV} {nashconv}", f"without any one partner {without}"]
-    shown = "; ".join(part for part in parts if not part.endswith(" -"))
-    return f"- {name} {MINUS} {describe(found.over)}: {shown}; {count_noun(seeds, 'seed')}."
-
-
-def difference_cells(found: Difference, seeds: int) -> list[str]:
-    """A difference as cells: the arm, points, verdict, NashConv, points without any one partner, seeds."""
-    changed = sum(other != found.points.verdict for _, other in found.points.without)
-    verdict = found.points.verdict + (f" ({count_noun(changed, 'partner')} could change it)" if changed else "")
-    nashconv = "-" if math.isnan(found.nashconv.mean) else signed_interval(found.nashconv)
-    return [
-        describe(found.name),
-        signed_interval(found.points.difference),
-        verdict,
-        nashconv,
-        found.range or "-",
-        str(seeds),
-    ]
 
 
 def margin(estimate: Estimate) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,17 +25,17 @@ from experiments.results.arms import (
     describe,
     differences_in,
     first_measured,
-    known_and_new,
     margin,
     methods,
     new_families,
     non_dominated,
     number,
+    plane_arms,
     reference_points,
 )
 from experiments.results.files import FOLDER, ROOT
 from league.bench.arms import NASHCONV
-from partners.rosters import DEV, DEV2, TEST2
+from partners.rosters import DEV2, TEST2
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,13 +65,10 @@ def svg(picture: Picture) -> str:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(picture.width, picture.height), facecolor=PAPER)
-    if picture.values:
-        picture.draw(figure)
-    else:
-        figure.text(0.5, 0.5, "not measured yet", fontsize=TEXT, color=FAINT, ha="center")
+    picture.draw(figure)
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
-        figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values or "nothing"})
+        figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values})
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
@@ -98,17 +96,16 @@ def headline(folder: Path) -> Picture:
             _dot(right, place, each.nashconv, colour)
             if math.isnan(each.nashconv.mean):
                 right.text(0.05, place, "no exact best response", fontsize=6.5, color=FAINT, va="center")
-        best = reference_points(rows[0][1].arm) if rows else math.nan
+        best = reference_points(rows[0][1].arm)
         left.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
         left.text(best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
                   transform=left.get_xaxis_transform())  # fmt: skip
         _rows_axes(left, places, "points of ten from partners not used in training")
         _rows_axes(right, places, f"{NASHCONV} (less is better)")
-        least = min((each.points.low for _, each in rows if not math.isnan(each.points.low)), default=4)
-        left.set_xlim(min(4.0, least), 8.1)
+        left.set_xlim(min(4.0, *(arm.points.low for _, arm in rows if not math.isnan(arm.points.low))), 8.1)
         right.set_xlim(0, None)
-        budget = f"; about {usual / 1e6:.0f}M acts unless a row says otherwise" if usual else ""
-        note = f"roster dev2{budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
+        budget = f"about {usual / 1e6:.0f}M acts unless a row says otherwise"
+        note = f"roster dev2; {budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
         _title(figure, "Points from unseen partners, and what exact best responses gain", note)
 
     return Picture(8.2, height, values, draw)
@@ -116,8 +113,7 @@ def headline(folder: Path) -> Picture:
 
 def _usual_acts(arms: Sequence[Measured]) -> float:
     """The acts of a run of most arms that learn."""
-    found = [each.acts for each in arms if each.arm.learned and each.acts]
-    return float(np.median(found)) if found else 0.0
+    return float(np.median([arm.acts for arm in arms if arm.arm.learned and arm.acts]))
 
 
 def _is_usual(each: Measured, usual: float) -> bool:
@@ -173,7 +169,7 @@ def plane(folder: Path) -> Picture:
         near = figure.add_axes((0.06, 0.08, 0.56, 0.81))  # most arms lie close together, so these have the most room
         whole, line = figure.add_axes((0.7, 0.56, 0.285, 0.33)), figure.add_axes((0.7, 0.08, 0.285, 0.33))
         usual = _usual_acts(arms)
-        shown = [row for row in restricted if row["p"] > 0 or not arms]
+        shown = [row for row in restricted if row["p"] > 0]
         line.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
                   "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
         learned = [each.nashconv.mean for each in arms if each.arm.learned]
@@ -182,9 +178,9 @@ def plane(folder: Path) -> Picture:
         beyond = [
             f"{each.name} {each.points.mean:.2f}, {each.nashconv.mean:.2f}" for each in arms if each.nashconv.mean > top
         ]
-        least, most = min([each.points.mean for each in arms] or [4]), max([each.points.mean for each in arms] or [8])
+        least, most = min(arm.points.mean for arm in arms), max(arm.points.mean for arm in arms)
         close = [each for each in inside if each.points.mean > most - NEAR]
-        bottom = min([each.nashconv.mean for each in close] or [0]) - 0.25
+        bottom = min(arm.nashconv.mean for arm in close) - 0.25
         unseen = "points of ten from partners not used in training"
         for axes, title, label in (
             (near, f"arms within {NEAR:g} points of the first, roster dev2", unseen),
@@ -219,19 +215,7 @@ def plane(folder: Path) -> Picture:
     return Picture(10.4, 8.0, values, draw)
 
 
-def plane_arms(folder: Path) -> list[Measured]:
-    """Every arm with both axes, from the first of the files that has it; the most points first."""
-    found: dict[str, Measured] = {}
-    for file in ("arms_4m", "arms_24m", "ablation", "full_budget", "baselines", "bench"):
-        for arm in arms_in(file, folder).values():
-            if not math.isnan(arm.nashconv.mean) and arm.arm.name not in PLANE_LEAVES_OUT:
-                name = f"{arm.arm.name}_whole" if file == "arms_24m" else arm.arm.name  # as in full_budget
-                found.setdefault(name if name.endswith("_whole") else arm.name, arm)
-    return sorted(found.values(), key=lambda each: -each.points.mean)
-
-
 NEAR = 0.55  # points below the first arm that the large panel of the plane shows
-PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
 
 
 def _short(each: Measured, usual: float) -> str:
@@ -287,8 +271,7 @@ def _overlap(first: Box, second: Box) -> bool:
 def families(folder: Path) -> Picture:
     """Points from each family of partners of dev2: the arms COMPARED, and the mean best response; known ones above."""
     arms = [found for names in COMPARED if (found := first_measured(names, folder)) is not None]
-    labels = list(by_family(arms[0].arm)) if arms else []
-    new = new_families(arms[0].arm) if arms else set()
+    labels, new = list(by_family(arms[0].arm)), new_families(arms[0].arm)
     best = {family: reference_points(arms[0].arm, [family]) for family in labels}
     labels.sort(key=lambda family: (family in new, -best[family]))
     means = {each.name: by_family(each.arm) for each in arms}
@@ -319,20 +302,18 @@ COMPARED = (("pool_ppo",), ("league_itself_20_oracles_10", "league"), ("generate
 
 def known_new(folder: Path) -> Picture:
     """Points from known and from new families, by arm and roster."""
-    rosters = {
-        roster: found
-        for roster, files in ((DEV2, ("arms_4m", "ablation")), (TEST2, ("arms_test2",)))
-        if (found := next((own for file in files if (own := arms_in(file, folder, roster))), {}))
+    rosters = {DEV2: arms_in("arms_4m", folder), TEST2: arms_in("arms_test2", folder, TEST2)}
+    names = [name for name in rosters[DEV2] if name != "random"]
+    pairs = {
+        roster: {name: (arms[name].known, arms[name].new) for name in names if name in arms}
+        for roster, arms in rosters.items()
     }
-    names = [name for name in next(iter(rosters.values()), {}) if name != "random"]
-    pairs = {roster: {name: known_and_new(own[name].arm) for name in names if name in own}
-             for roster, own in rosters.items()}  # fmt: skip
     values = "; ".join(f"{roster}, {describe(name)} {known.mean:.2f} {new.mean:.2f}"
                        for roster, own in pairs.items() for name, (known, new) in own.items())  # fmt: skip
     height = 1.25 + ROW * len(names)
 
     def draw(figure: Figure) -> None:
-        width = 0.62 / max(len(rosters), 1)
+        width = 0.62 / len(rosters)
         for panel, (roster, own) in enumerate(pairs.items()):
             axes = figure.add_axes((0.36 + panel * (width + 0.02), 0.62 / height, width - 0.01, 1 - 1.12 / height))
             places = [place + 1.0 for place in range(len(names))]
@@ -371,16 +352,14 @@ def acts_curves(folder: Path, arms: Iterable[str] = tuple(GROWN)) -> Curves:
     return found
 
 
-def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> tuple[str, Curves]:
-    """Arms by the share of their practice that is of a kind, and the roster."""
-    newest = arms_in("arms_4m", folder)
-    roster, arms = (DEV2, newest) if "pool_ppo" in newest else (DEV, arms_in("robust", folder, DEV))
-    start = {} if "pool_ppo" in newest else {0: "itself_0"}
+def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> Curves:
+    """Arms by the share of their practice that is of a kind."""
+    arms = arms_in("arms_4m", folder)
     found = {
-        label: [(float(share), arms[name]) for share, name in {**names, **start}.items() if name in arms]
+        label: sorted(((float(share), arms[name]) for share, name in names.items() if name in arms), key=itemgetter(0))
         for label, names in kinds.items()
     }
-    return roster, {label: sorted(own, key=lambda each: each[0]) for label, own in found.items() if len(own) > 1}
+    return {label: points for label, points in found.items() if len(points) > 1}
 
 
 ORACLES = {  # by kind: arms by percent of the practice
@@ -401,16 +380,15 @@ PROGRAM_TICKS = dict(zip(PROGRAMS, ("24", "256", "4,096", "new"), strict=True))
 def programs_curves(folder: Path) -> Curves:
     """Arms with generated partners in half of their games, by how many programs these are drawn from."""
     arms = arms_in("generated", folder)
-    own = [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]
-    return {"half of the practice": own} if len(own) > 1 else {}
+    return {"half of the practice": [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]}
 
 
 def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
     """Points from known families, from new ones, and NashConv, along an x axis; with ``ticks`` a logarithmic one."""
     panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
-        ("points, known families", lambda each: known_and_new(each.arm)[0]),
-        ("points, new families", lambda each: known_and_new(each.arm)[1]),
-        (NASHCONV, lambda each: each.nashconv),
+        ("points, known families", lambda arm: arm.known),
+        ("points, new families", lambda arm: arm.new),
+        (NASHCONV, lambda arm: arm.nashconv),
     )
     values = "; ".join(
         f"{name}: " + ", ".join(f"{number(x)} {arm.over_seeds.mean:.2f} {arm.nashconv.mean:.2f}" for x, arm in own)
@@ -432,16 +410,10 @@ def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | N
                 axes.set_xscale("log")
                 axes.set_xticks(list(ticks), list(ticks.values()))
                 axes.minorticks_off()
-        if found:
-            handles, labels = axes.get_legend_handles_labels()
-            figure.legend(
-                handles,
-                labels,
-                loc="lower center",
-                ncols=2 if len(found) in (2, 4) else 3,
-                frameon=False,
-                fontsize=TEXT,
-            )
+        columns = 2 if len(found) in (2, 4) else 3
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="lower center", ncols=columns, frameon=False, fontsize=TEXT
+        )
         _title(figure, title)
 
     return Picture(9.8, 3.6, values, draw)
@@ -474,37 +446,27 @@ def literature(folder: Path) -> Picture:
 VERDICTS = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2", "undecided": "#8a949e"}
 
 
+MORE = "More acts: points from dev2, and exploitability"
+MORE_GENERATED = "More acts with generated partners: points from dev2, and exploitability"
+MORE_PROGRAMS, NUMBER_OF_PROGRAMS = "More generated programs: points from dev2", "programs (new: in every game)"
+OF_ROSTER = tuple(arm for arm in GROWN if arm not in GENERATED_ARMS)
 FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/figures
     "plane.svg": plane,
     "families.svg": families,
     "known_new.svg": known_new,
-    "acts.svg": lambda folder: curves(
-        acts_curves(folder, (arm for arm in GROWN if arm not in GENERATED_ARMS)),
-        "More acts: points from dev2, and exploitability",
-        "acts of a run",
-        TICKS,
-    ),
+    "acts.svg": lambda folder: curves(acts_curves(folder, OF_ROSTER), MORE, "acts of a run", TICKS),
     "acts_generated.svg": lambda folder: curves(
-        acts_curves(folder, ("pool_ppo", *GENERATED_ARMS)),
-        "More acts with generated partners: points from dev2, and exploitability",
-        "acts of a run",
-        TICKS,
+        acts_curves(folder, ("pool_ppo", *GENERATED_ARMS)), MORE_GENERATED, "acts of a run", TICKS
     ),
     "oracles.svg": lambda folder: _shares(folder, ORACLES, "Exact oracles or self-play in place of the roster"),
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
-    "programs.svg": lambda folder: curves(
-        programs_curves(folder),
-        "More generated programs: points from dev2",
-        "programs (new: in every game)",
-        PROGRAM_TICKS,
-    ),
+    "programs.svg": lambda folder: curves(programs_curves(folder), MORE_PROGRAMS, NUMBER_OF_PROGRAMS, PROGRAM_TICKS),
     "literature.svg": literature,
 }
 
 
 def _shares(folder: Path, kinds: Mapping[str, Mapping[int, str]], title: str) -> Picture:
-    roster, found = share_curves(folder, kinds)
-    return curves(found, f"{title}: roster {roster}", "share of the practice, %")
+    return curves(share_curves(folder, kinds), f"{title}: roster {DEV2}", "share of the practice, %")
 
 
 def draw_all(folder: Path = FOLDER) -> dict[Path, str]:

@@ -13,13 +13,17 @@ from typing import Any
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
-from experiments.hint_tables import SHARES, hint_rows, parse_hints
+from experiments.hints import hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
-from experiments.results.files import COMPARISONS, GAMES, SINGLE, boards_of, document, exists
+from experiments.results.files import BENCH, boards_of, document
 from league.tables.blocks import Cell, Figure, Table
 
-BENCH = (*COMPARISONS, *SINGLE)
 LABEL_BAR = 0.02  # points of ten: a mean gain by the best labels above it is a gain by labels
+MODEL_GAMES = (
+    *(f"language_model_{opponent}.json" for opponent in ("heuristic", "expert", "boulware")),
+    "language_model.json",
+)
+PARTNERS, DIFFERENCES = ("Points of ten by",), ("Differences",)  # beginnings of captions of a leaderboard's tables
 Values = Mapping[str, Any]  # by heading: estimates, figures, numbers, texts, None
 
 
@@ -54,22 +58,14 @@ def label_rows(folder: Path) -> Iterable[Values]:
                 }  # fmt: skip
 
 
-def hints_csv(folder: Path) -> Iterable[Values]:
-    """One row per arm of the hint experiment: shares of the best response's points, over seeds."""
-    experiment = parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))
-    for row in hint_rows(experiment):
-        yield {
-            "hints": row.arm.name, "hinter alone": experiment.hinters.get(row.arm.hinter), "seeds": row.seeds,
-            "acts": row.acts, "share without hints": row.alone, "difference from none": row.gain, "p, Holm": row.p,
-            "share with hints": row.hinted, "deals without hints": row.alone_deals,
-            "deals with hints": row.hinted_deals,
-            **{f"decisions to {share:.0%}": row.reached[share] for share in SHARES},
-        }  # fmt: skip
+def hint_values(folder: Path) -> Iterable[Values]:
+    """One row per arm of the hint experiment."""
+    return hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8")))
 
 
 def people_rows(folder: Path) -> Iterable[Values]:
     """Accuracy of the behaviour-cloned policy in predicting people's acts."""
-    report = document("people.json", folder)
+    report = document(folder, "people.json")
     rows = {"clone of people": report["likeness"]["accuracy"], "always PROPOSE": report["majority"]}
     for name, row in {**rows, "default heuristic": report["heuristic"]}.items():
         yield {"prediction": name, **{part: from_json(row[part]) for part in ("replies", "everywhere", "offers")}}
@@ -77,8 +73,8 @@ def people_rows(folder: Path) -> Iterable[Values]:
 
 def language_model_rows(folder: Path) -> Iterable[Values]:
     """Points of a pretrained language model against each opponent, by seat."""
-    for name in (name for name in GAMES if exists(name, folder)):
-        report = document(name, folder)
+    for name in MODEL_GAMES:
+        report = document(folder, name)
         member, prompt = report["member"], "short" if name == "language_model.json" else "brief, by value"
         for seat in ("both seats", "seat_0", "seat_1"):
             figures, best = report["figures"][member][seat], report["shares_of_own_points"]["best response"][seat]
@@ -92,7 +88,7 @@ def language_model_rows(folder: Path) -> Iterable[Values]:
 def speed_rows(folder: Path) -> Iterable[Values]:
     """Every row of the speed benchmark, with the peer's rate."""
     for name in ("speed.json", "memory_speed.json", "partner_speed.json"):
-        for row in document(name, folder)["rows"] if exists(name, folder) else []:
+        for row in document(folder, name)["rows"]:
             keys = ("what", "ours", "unit", "peer", "theirs", "ratio", "threads", "workload")
             yield {key: row.get(key) for key in keys}
 
@@ -131,28 +127,23 @@ def from_json(value: Mapping[str, Any]) -> Estimate:
     return Estimate(float(value["mean"]), value["n"], low, high)
 
 
-TABLES: dict[str, tuple[str, Callable[[Path], Iterable[Values]]]] = {  # by file: the results file that it needs
-    "arms.csv": ("", lambda folder: arm_rows(folder, lambda table: not _is_other(table))),
-    "partners.csv": ("", lambda folder: arm_rows(folder, lambda table: table.caption.startswith("Points of ten by"))),
-    "differences.csv": ("", lambda folder: arm_rows(folder, lambda table: table.caption.startswith("Differences"))),
-    "labels.csv": ("", label_rows),
-    "hints.csv": ("hints.jsonl", hints_csv),
-    "people.csv": ("people.json", people_rows),
-    "language_model.csv": ("language_model.json", language_model_rows),
-    "speed.csv": ("speed.json", speed_rows),
-    "restricted.csv": ("restricted.jsonl", restricted_rows),
-    "equilibrium_pools.csv": ("equilibrium_pools.jsonl", pool_rows),
+TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
+    "arms.csv": lambda folder: arm_rows(folder, lambda table: not table.caption.startswith(PARTNERS + DIFFERENCES)),
+    "partners.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(PARTNERS)),
+    "differences.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(DIFFERENCES)),
+    "labels.csv": label_rows,
+    "hints.csv": hint_values,
+    "people.csv": people_rows,
+    "language_model.csv": language_model_rows,
+    "speed.csv": speed_rows,
+    "restricted.csv": restricted_rows,
+    "equilibrium_pools.csv": pool_rows,
 }
 
 
-def _is_other(table: Table) -> bool:
-    return table.caption.startswith(("Points of ten by", "Differences"))
-
-
 def table_csv(name: str, folder: Path) -> str:
-    """The text of a table; only the heading line where its results file is missing."""
-    needed, rows_of = TABLES[name]
-    rows = [dict(_columns(row)) for row in rows_of(folder)] if not needed or exists(needed, folder) else []
+    """The text of a table."""
+    rows = [dict(_columns(row)) for row in TABLES[name](folder)]
     bare = dict.fromkeys(re.sub(", (low|high)$", "", head) for row in rows for head in row)
     known = {head for row in rows for head in row}
     heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in known]

@@ -228,7 +228,7 @@ def _reference_and_best_known(
     else:
         notes.append(
             f"no reference is computed for {opponent}: with its memory that takes minutes, and none is stored for it "
-            f"with these rules and scenarios (`dond ship references` stores those of lewis under the default rules)"
+            f"with these rules and scenarios (some of lewis under the default rules are stored)"
         )
     if response is None:
         return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None)

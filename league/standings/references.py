@@ -2,8 +2,8 @@
 
 A reference is a property of the partner alone: of the best response to it, which knows its program but not its values,
 over all 5,295 scenarios of ``lewis`` under the default rules, by seat and by part of the scenarios; exact or a
-certified upper bound. The evaluated policy, its snapshots and parents do not enter it. ``dond ship references``
-(:mod:`experiments.reference_values`) writes the file next to this module; partners without an entry have no reference.
+certified upper bound. The evaluated policy, its snapshots and parents do not enter it. The file next to this module
+holds those of the rosters train, dev and dev2 and of the catalogue; partners without an entry have no reference.
 In the ladder, own points are also shown as a share of exact references; ``league.responses: exact`` computes the
 missing ones.
 """
@@ -104,7 +104,7 @@ def _read_references(path: Path, _time: int) -> Mapping[str, Reference]:
             for name, row in document["partners"].items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); write it anew with `dond ship references`") from None
+        raise InputError(f"{path} cannot be read ({error}); restore the shipped file") from None
 
 
 def _read_side(row: Mapping[str, Any] | None) -> Side | None:

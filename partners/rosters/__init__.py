@@ -1,4 +1,4 @@
-"""The rosters, four disjoint lists of partners in ``rosters.yaml``, written by ``dond experiment rosters draw``.
+"""The rosters, four disjoint lists of partners in ``rosters.yaml``, drawn by published seeds.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev* and *dev2*, the second of which no
 learner trains with; *test2* has partners that this project's author did not write, and is for reported evaluations,
@@ -86,7 +86,7 @@ def occupants_named(name: str) -> tuple[str, ...]:
 def bank() -> tuple[str, ...]:
     """The bank of ``bayes_reply``: programs of the families of the roster train, sorted specs.
 
-    None is a member of dev or dev2 or decides like one (:func:`experiments.rosters.draw_bank`).
+    None is a member of dev or dev2 or decides like one.
     """
     import yaml  # imported on use: playing needs no YAML
 
@@ -119,7 +119,7 @@ def load_rosters(path: Path = FILE) -> Rosters:
         return Rosters(int(held["seed"]), families, roles, members, hashes, int(own["seed"]), str(own["date"]))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{path} holds no rosters, as `dond experiment rosters draw` writes them: {quote(str(error))}"
+            f"{path} holds no rosters in the form of the shipped rosters.yaml: {quote(str(error))}"
         ) from None
 
 

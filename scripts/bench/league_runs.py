@@ -45,7 +45,7 @@ from league.tasks.values import (
     TrainTask,
 )
 from partners.rosters import TRAIN, roster
-from scripts.bench.report import BenchmarkRow, Timed, durations, rate
+from scripts.bench.report import BenchmarkRow, Timed, alternate, rate
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ROOT / "configs" / "league.yaml"
@@ -99,16 +99,14 @@ def _scripted_partner(seated: Entrant) -> Partner:
     return seat_occupant(seated.member.spec)
 
 
-def import_seconds(repeats: int) -> float:
-    """Median seconds of ``import dond_marl`` in a fresh interpreter, without the start of the interpreter."""
+def import_rows(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+    """Median seconds of ``import dond_marl`` in a fresh interpreter, and heavy libraries that light packages load."""
     code = "import time; t = time.perf_counter(); import dond_marl; print(time.perf_counter() - t)"
-    return statistics.median(float(_python(code)) for _ in range(repeats))
-
-
-def heavy_modules() -> list[str]:
-    """Heavy libraries that are loaded by importing the light packages; none is right."""
+    seconds = statistics.median(float(_python(code)) for _ in range(repeats))
+    yield BenchmarkRow("import dond_marl", "s", 1, seconds, bar="< 0.5 s", reached=seconds < 0.5)
     code = "import sys, dond_marl, partners, hints; print(*[m for m in sys.modules if m.split('.')[0] in %r])"
-    return _python(code % (HEAVY,)).split()
+    heavy, bar = _python(code % (HEAVY,)).split(), f"none of {', '.join(HEAVY)}"
+    yield BenchmarkRow("heavy modules", "modules", 1, len(heavy), bar=bar, reached=not heavy, note=", ".join(heavy))
 
 
 def _python(code: str) -> str:
@@ -166,71 +164,58 @@ def practice_of_main() -> Timed:
     return work
 
 
-def backend_rows(repeats: int, at_least: float) -> Iterator[BenchmarkRow]:
+def practice_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
+    """Own decisions of the default league's main against the roster train, drawn for every game, play and update."""
+    work = practice_of_main()
+    work()  # warm up
+    rates = [rate(work, seconds, time.process_time) for _ in range(repeats)]
+    note = f"{1e6 / max(rates):.1f} to {1e6 / min(rates):.1f} us a decision"
+    yield BenchmarkRow("practice of the default league", "decisions/s", 1, statistics.median(rates), note=note)
+
+
+def backend_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     """Speed-up of two workers over one process, overhead of one task, start-up time of a worker."""
     tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
-        own, theirs = _round(workers, tasks), _round(alone, tasks)
-        own(), theirs()  # warm up
-        pairs = [(rate(own, at_least), rate(theirs, at_least)) for _ in range(repeats)]
-    ratios = [mine / peer for mine, peer in pairs]
+        pairs = alternate(_round(workers, tasks), _round(alone, tasks), repeats, seconds)
+    ratios = [ours / theirs for ours, theirs in pairs]
     ratio = statistics.median(ratios)
+    ours, theirs = (statistics.median(rates) for rates in zip(*pairs, strict=True))
     yield BenchmarkRow(
-        "process backend, two workers",
-        f"rounds of {TASKS} matches of {MATCH_SECONDS} s, the expert against the heuristic; the ratio in {repeats} "
-        f"alternating repeats: {min(ratios):.2f} to {max(ratios):.2f}",
-        "games/s",
-        WORKERS,
-        statistics.median(mine for mine, _ in pairs),
-        "in this process",
-        statistics.median(peer for _, peer in pairs),
-        ratio,
-        f"{WORKERS_BAR}x",
-        ratio >= WORKERS_BAR,
-    )
-    yield _task_cost(repeats)
-    yield _worker_start(repeats)
-
-
-def _task_cost(repeats: int) -> BenchmarkRow:
-    """Overhead per task in milliseconds: time from task to result, minus the time of playing it."""
-    tasks, costs = _matches(1, SMALL_MATCHES), []
+        "process backend, two workers", "games/s", WORKERS, ours, "in this process", theirs, ratio, f"{WORKERS_BAR}x",
+        ratio >= WORKERS_BAR, f"ratios {min(ratios):.2f} to {max(ratios):.2f}",
+    )  # fmt: skip
+    small = _matches(1, SMALL_MATCHES)
     with ProcessBackend(1) as worker, InProcess() as alone:
-        own, theirs = _round(worker, tasks), _round(alone, tasks)
-        own(), theirs()  # warm up
-        for _ in range(repeats):
-            costs.append(1e3 * SEAT_ORDERS * (1 / rate(own, ONE_REPEAT) - 1 / rate(theirs, ONE_REPEAT)))
-    workload = f"{SMALL_MATCHES} matches over one scenario by a worker, minus the same in this process; "
-    workload += f"{min(costs):.2f} to {max(costs):.2f}"
-    return BenchmarkRow("overhead per task", workload, "ms", 1, statistics.median(costs))
+        pairs = alternate(_round(worker, small), _round(alone, small), repeats, ONE_REPEAT)
+    costs = [1e3 * SEAT_ORDERS * (1 / ours - 1 / theirs) for ours, theirs in pairs]
+    note = f"from task to result, without the play; {min(costs):.2f} to {max(costs):.2f}"
+    yield BenchmarkRow("overhead per task", "ms", 1, statistics.median(costs), note=note)
+    seconds_to_start = [_start_worker() for _ in range(repeats)]
+    note = f"a new process plays one game; {min(seconds_to_start):.2f} to {max(seconds_to_start):.2f}"
+    yield BenchmarkRow("start of a worker", "s", 1, statistics.median(seconds_to_start), note=note)
 
 
-def _worker_start(repeats: int) -> BenchmarkRow:
+def _start_worker() -> float:
     """Seconds until a new worker has played the first match."""
-    tasks = _matches(1, 1)
-
-    def start() -> None:
-        with ProcessBackend(1) as worker:
-            list(worker.run(tasks, NO_FOLDER))
-
-    taken = durations(start, repeats)
-    workload = f"a new process plays one game; {min(taken):.2f} to {max(taken):.2f}"
-    return BenchmarkRow("start of a worker", workload, "s", 1, statistics.median(taken))
+    tasks, began = _matches(1, 1), time.perf_counter()
+    with ProcessBackend(1) as worker:
+        list(worker.run(tasks, NO_FOLDER))
+    return time.perf_counter() - began
 
 
 def _round(backend: Backend, tasks: Sequence[MatchTask]) -> Timed:
     return lambda: sum(result.games for result in backend.run(tasks, NO_FOLDER))
 
 
-def _games_per_match(length: float) -> int:
-    """Number of games in a match that takes ``length`` seconds of processor time."""
-    work = _round(InProcess(), _matches(games := 8192, 1))
+def _games_per_match(seconds: float) -> int:
+    """Number of games in a match that takes ``seconds`` of processor time."""
+    work = _round(InProcess(), _matches(8192, 1))
     work()  # warm up
-    (taken,) = durations(work, 1, time.process_time)
-    return int(games * length / taken) + 1
+    return int(rate(work, ONE_REPEAT, time.process_time) * seconds) + 1
 
 
 def _matches(games: int, number: int) -> list[MatchTask]:
     members = (Entrant(Member("expert", "expert")), Entrant(Member("heuristic", "heuristic")))
     block = Block(0, games)
-    return [MatchTask(0, place, members, block, BACKEND_ENV, 0, "the benchmark", 1.0) for place in range(number)]
+    return [MatchTask(0, i, members, block, BACKEND_ENV, 0, "the benchmark", 1.0) for i in range(number)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count, pairwise
 from multiprocessing.connection import Connection
 from typing import Any
@@ -124,15 +124,16 @@ def cleanrl_update() -> Timed:
     return work
 
 
-@contextmanager
-def league_workers(number: int) -> Iterator[Timed]:
-    """``number`` processes of one thread each, training at the same time with the settings ``LARGE``."""
+def league_workers(number: int) -> Timed:
+    """``number`` processes of one thread each, training at the same time with the settings ``LARGE``.
+
+    They end with this process.
+    """
     context = multiprocessing.get_context("spawn")
-    pipes, processes = [], []
+    pipes = []
     for _ in range(number):
         here, there = context.Pipe()
-        processes.append(context.Process(target=_train_on_demand, args=(there,), daemon=True))
-        processes[-1].start()
+        context.Process(target=_train_on_demand, args=(there,), daemon=True).start()
         pipes.append(here)
 
     def work() -> int:
@@ -140,22 +141,18 @@ def league_workers(number: int) -> Iterator[Timed]:
             pipe.send("train")
         return sum(pipe.recv() for pipe in pipes)
 
-    try:
-        yield work
-    finally:
-        for pipe, process in zip(pipes, processes, strict=True):
-            pipe.send(None)
-            process.join()
+    return work
 
 
 def _train_on_demand(pipe: Connection) -> None:
     torch.set_num_threads(1)
     step = training(LARGE)
-    while pipe.recv() is not None:
-        decisions, began = 0, time.perf_counter()
-        while time.perf_counter() - began < LEAGUE_SECONDS:
-            decisions += step()
-        pipe.send(decisions)
+    with suppress(EOFError):  # the other end is closed: nothing more is measured
+        while pipe.recv():
+            decisions, began = 0, time.perf_counter()
+            while time.perf_counter() - began < LEAGUE_SECONDS:
+                decisions += step()
+            pipe.send(decisions)
 
 
 def acting() -> Timed:

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import NamedTuple
 
+Clock = Callable[[], float]
+Timed = Callable[[], int]  # runs the work once and returns its number of units
+
 
 class BenchmarkRow(NamedTuple):
-    """One comparison: us against a peer (rates, and the median of their ratios), or us against a limit."""
+    """One measured row: us against a peer (rates, and the median of their ratios), or us against a limit."""
 
     what: str
-    workload: str
     unit: str
     threads: int
     ours: float
@@ -23,69 +25,62 @@ class BenchmarkRow(NamedTuple):
     ratio: float | None = None  # median over repeats of ours / theirs, taken in alternation
     bar: str = "none"  # "none": the row has no limit
     reached: bool | None = None  # None if it could not be measured
+    note: str = ""  # what else was measured
 
 
-Clock = Callable[[], float]
-Timed = Callable[[], int]  # runs the work once and returns its number of units
+class Comparison(NamedTuple):
+    """A row to measure: our work and a peer's, both made when it is measured, and the least ratio of their rates."""
+
+    what: str
+    unit: str
+    make_own: Callable[[], Timed]
+    peer: str
+    make_peer: Callable[[], Timed]
+    bar: float | None = None
+    threads: int = 1
+
+    def measure(self, repeats: int, seconds: float) -> BenchmarkRow:
+        """The row, from ``repeats`` alternating repeats of at least ``seconds`` each.
+
+        A peer that is not installed leaves the row without a ratio. The rate of one thread is per second of its
+        processor time, so that other processes do not count.
+        """
+        clock = time.process_time if self.threads == 1 else time.perf_counter
+        bar = "none" if self.bar is None else f"{self.bar}x"
+        row = BenchmarkRow(self.what, self.unit, self.threads, 0.0, self.peer, bar=bar)
+        own = self.make_own()
+        try:
+            peer = self.make_peer()
+        except ImportError:
+            return row._replace(ours=rate(own, seconds, clock), peer=f"{self.peer}: not installed")
+        pairs = alternate(own, peer, repeats, seconds, clock)
+        ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+        ours, theirs = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+        reached = None if self.bar is None else ratio >= self.bar
+        return row._replace(ours=ours, theirs=theirs, ratio=ratio, reached=reached)
 
 
-def rate(work: Timed, at_least: float, clock: Clock = time.perf_counter) -> float:
+def at_least(what: str, unit: str, value: float, bar: float | None, note: str = "") -> BenchmarkRow:
+    """A row of two threads whose value has a least one, or none."""
+    if bar is None:
+        return BenchmarkRow(what, unit, 2, value, note=note)
+    return BenchmarkRow(what, unit, 2, value, bar=f">= {bar}", reached=value >= bar, note=note)
+
+
+def rate(work: Timed, seconds: float, clock: Clock = time.perf_counter) -> float:
     """Units per second of ``clock``, over at least so many seconds."""
     units, start = 0, clock()
-    while (elapsed := clock() - start) < at_least:
+    while (elapsed := clock() - start) < seconds:
         units += work()
     return units / elapsed
 
 
-def durations(work: Callable[[], object], repeats: int, clock: Clock = time.perf_counter) -> list[float]:
-    """Seconds of each of ``repeats`` calls; with ``time.process_time`` processor time of this process."""
-    seconds = []
-    for _ in range(repeats):
-        began = clock()
-        work()
-        seconds.append(clock() - began)
-    return seconds
-
-
-def compare(
-    own: Timed, theirs: Timed, repeats: int, at_least: float, clock: Clock = time.perf_counter
-) -> tuple[float, float, float]:
-    """Median rates of both and the median of their ratios, in alternation, so that a noisy machine affects both."""
-    own(), theirs()  # warm up
-    pairs = [(rate(own, at_least, clock), rate(theirs, at_least, clock)) for _ in range(repeats)]
-    return (
-        statistics.median(a for a, _ in pairs),
-        statistics.median(b for _, b in pairs),
-        statistics.median(a / b for a, b in pairs),
-    )
-
-
-def against(
-    title: str,
-    workload: str,
-    unit: str,
-    own: Timed,
-    peer: str,
-    make_peer: Callable[[], Timed],
-    bar: float | None,
-    run: tuple[int, float],
-    threads: int = 1,
-) -> BenchmarkRow:
-    """One row: our workload compared with a peer's; ``run``: repeats, and the least seconds of each.
-
-    A peer that is not installed leaves the row without a ratio.
-    """
-    repeats, seconds = run
-    clock = time.process_time if threads == 1 else time.perf_counter  # one thread: other processes do not count
-    bar_text = "none" if bar is None else f"{bar}x"
-    try:
-        theirs = make_peer()
-    except ImportError:
-        our_rate = rate(own, seconds, clock)
-        return BenchmarkRow(title, workload, unit, threads, our_rate, f"{peer}: not installed", bar=bar_text)
-    our_rate, peer_rate, ratio = compare(own, theirs, repeats, seconds, clock)
-    reached = None if bar is None else ratio >= bar
-    return BenchmarkRow(title, workload, unit, threads, our_rate, peer, peer_rate, ratio, bar_text, reached)
+def alternate(
+    own: Timed, peer: Timed, repeats: int, seconds: float, clock: Clock = time.perf_counter
+) -> list[tuple[float, float]]:
+    """Rates of both by repeat, in alternation, so that a noisy machine affects both; each is warmed up first."""
+    own(), peer()
+    return [(rate(own, seconds, clock), rate(peer, seconds, clock)) for _ in range(repeats)]
 
 
 def machine() -> dict[str, str]:
@@ -93,12 +88,13 @@ def machine() -> dict[str, str]:
     return {"python": platform.python_version(), "machine": platform.machine(), "numpy": version("numpy")}
 
 
-def print_rows(rows: list[BenchmarkRow]) -> None:
-    """Print two lines per row."""
-    for row in rows:
-        verdict = {True: "reached", False: "MISSED", None: "not measured"}[row.reached]
-        bar = "no bar" if row.bar == "none" else f"bar {row.bar}: {verdict}"
-        ratio = "" if row.ratio is None else f" = {row.ratio:.2f}x"
-        theirs = "" if row.theirs is None else f" / {row.theirs:,.0f} ({row.peer})"
-        print(f"{row.what}: {row.ours:,.4g} {row.unit}{theirs}{ratio}   {bar}")
-        print(f"    {row.workload}; {row.threads} thread{'s' if row.threads > 1 else ''}")
+def print_row(row: BenchmarkRow) -> None:
+    """Print a row, and its note."""
+    verdict = {True: "reached", False: "MISSED", None: "not measured"}[row.reached]
+    bar = "no bar" if row.bar == "none" else f"bar {row.bar}: {verdict}"
+    ratio = "" if row.ratio is None else f" = {row.ratio:.2f}x"
+    theirs = "" if row.theirs is None else f" / {row.theirs:,.0f} ({row.peer})"
+    threads = f"{row.threads} thread{'s' if row.threads > 1 else ''}"
+    print(f"{row.what}: {row.ours:,.4g} {row.unit}{theirs}{ratio}   {bar}; {threads}")
+    if row.note:
+        print(f"    {row.note}")

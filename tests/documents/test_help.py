@@ -14,7 +14,6 @@ import click
 import pytest
 
 from dond.cli.main import command as dond_group
-from experiments.ship import command as ship_commands
 from tests.command import HERE, PROGRAM, dond, in_process, run_dond
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,8 +22,8 @@ COLUMNS = 80
 
 
 def subcommand(group: click.Group, name: str) -> click.Command | None:
-    """A command of a group; the group that ``ship`` passes its arguments on to."""
-    return ship_commands if (group, name) == (dond_group, "ship") else group.get_command(click.Context(group), name)
+    """A command of a group."""
+    return group.get_command(click.Context(group), name)
 
 
 def commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
@@ -99,8 +98,7 @@ def test_help_examples_are_valid_commands(names, capsys):
         used, left = resolved(words[1:])
         below = [resolved([*names, name])[0] for name in _names(command)]
         assert used is command or names == () or used in below
-        if words[1:2] != ["experiment"]:  # which passes its arguments on
-            assert {word for word in left if word.startswith("--")} <= options(used), words
+        assert {word for word in left if word.startswith("--")} <= options(used), words
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
@@ -112,7 +110,7 @@ def test_scripts_print_the_same_help(script, tmp_path):
 def test_top_level_help_lists_commands(tmp_path):
     done = run_dond(cwd=tmp_path)
     assert done.returncode == 0
-    for words in ("league", "experiment", "Examples:"):
+    for words in ("league", "evaluate", "Examples:"):
         assert words in done.stdout
 
 
@@ -120,10 +118,8 @@ def test_top_level_help_lists_commands(tmp_path):
     ("words", "answer"),
     [
         (["legaue"], "No such command 'legaue'. Did you mean 'league'? (see"),
-        (["experiment", "hnts"], "No such command 'hnts'. Did you mean 'hints'? (see"),
         (["evaluate", "--membr", "linear"], "No such option '--membr'. Did you mean '--member'? (see"),
         (["league", "explian"], "No such command 'explian'. Did you mean 'explain'? (see"),
-        (["ship", "expert"], "Missing option '--run'. (see"),
         (["league", "--workers", "two"], "--workers must be an integer in 1..4096; got two\n"),
         (["league", "--config", "nowhere.yaml"], "nowhere.yaml"),
     ],
@@ -157,7 +153,6 @@ def test_missing_library_is_named_with_its_extra():
 def test_shell_completion():
     for words, answer in (
         ("dond le", "league"),
-        ("dond experiment hi", "hints"),
         ("dond play --pa", "--partner"),
     ):
         asked = {"_DOND_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
@@ -167,7 +162,7 @@ def test_shell_completion():
 
 
 def test_help_loads_no_pytorch():
-    names = ["league", "train", "ship", "evaluate", "play", "report", "web", "catalogue", "data", "llm-check"]
+    names = ["league", "train", "evaluate", "play", "report", "web", "catalogue", "data", "llm-check"]
     code = (
         "import sys\nfrom dond.cli.main import main\n"
         f"for name in {names}:\n    assert main([name, '--help']) == 0\n"
@@ -187,10 +182,10 @@ def test_code_of_a_user_is_queried_as_its_games_need():
 
 
 def test_benchmark_offers_every_suite():
-    from scripts.bench.suites import SUITES
+    from scripts.bench.suites import COMPARISONS, SUITES
     from scripts.benchmark import SUITES as OFFERED
 
-    assert set(OFFERED) == set(SUITES)
+    assert set(OFFERED) == {*SUITES, *COMPARISONS}
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp932"])

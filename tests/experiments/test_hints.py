@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from dond_marl.occupants import seat_occupant
-from experiments.hint_tables import first_reached, hint_lines, hint_rows, hint_section, learning_curve
 from experiments.hints import (
     PRETRAINED,
     HintArm,
@@ -20,20 +19,25 @@ from experiments.hints import (
     Measurement,
     _begin_training,
     _hinter_identity,
+    first_reached,
     hint_arms,
+    hint_lines,
+    hint_rows,
+    hint_section,
     hint_settings,
+    learning_curve,
     run_experiment,
 )
 from league.settings.read import ConfigError, load_config
 from league.tasks.hinters import hint_provider, llm_spec
 from partners.provenance import ProvenanceError
 from partners.rosters import roster
-from tests.command import dond
+from tests.command import experiment
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "experiments" / "configs" / "hint_experiment.yaml"
-command = partial(dond, "experiment", "hints", "--config", CONFIG)
+command = partial(experiment, "hints", "--config", CONFIG)
 TELLS, MIXED, NOBODY = HintArm("expert", 0.0), HintArm("expert", 0.5), HintArm("none", 0.0)
 
 
@@ -101,25 +105,28 @@ def two_seeds() -> HintExperiment:
 
 
 def test_learning_curve():
-    drawn = learning_curve(two_seeds(), TELLS, lambda measured: measured.hinted)
-    assert drawn.decisions.tolist() == [0, 110]
-    assert [point.mean for point in drawn.shares] == pytest.approx([0.3, 0.7])
+    decisions, shares = learning_curve(two_seeds(), TELLS, lambda measured: measured.hinted)
+    assert decisions.tolist() == [0, 110]
+    assert [share.mean for share in shares] == pytest.approx([0.3, 0.7])
 
 
 def test_hint_rows_and_table():
-    first, second, nobody = hint_rows(two_seeds())
-    assert nobody.reached[0.7].n == 2
-    reached = first.reached[0.8]  # without hints: 50 % at 0 and 90 % at 100
+    first, _, unhinted = hint_rows(two_seeds())
+    assert unhinted["decisions to 70%"].n == 2
+    reached = first["decisions to 80%"]  # without hints: 50 % at 0 and 90 % at 100
     assert reached.n == 1 and reached.mean == pytest.approx(75) and math.isnan(reached.low)
-    assert first.hinted.mean == pytest.approx(0.7) and first.alone.mean == pytest.approx(0.7)
-    assert first.acts == 220 and nobody.acts == 200
-    assert first.gain.mean == pytest.approx(0.7 - 0.9) and first.gain.low < -0.2 < first.gain.high
-    assert math.isnan(nobody.gain.mean) and math.isnan(nobody.p) and first.p >= 1 / 3
-    assert first.available == 0.75 and math.isnan(second.available)
+    assert first["share with hints"].mean == pytest.approx(0.7) and first["share without hints"].mean == pytest.approx(
+        0.7
+    )
+    assert first["acts"] == 220 and unhinted["acts"] == 200
+    gain = first["difference from none"]
+    assert gain.mean == pytest.approx(0.7 - 0.9) and gain.low < -0.2 < gain.high
+    assert math.isnan(unhinted["difference from none"].mean) and math.isnan(unhinted["p, Holm"])
+    assert first["p, Holm"] >= 1 / 3 and first["hinter alone"] == 0.75
     (table,) = hint_section(two_seeds()).blocks
     cells, mixed = (dict(zip(table.heads, row.cells, strict=True)) for row in table.rows[:2])
-    assert (cells["decisions to 80%"], mixed["decisions to 70%"]) == ("0.1k (1 of 2 seeds)", "not reached")
-    assert cells["hinter's own play"] == "75.0%" and cells["difference from none, points"].startswith("-20.0")
+    assert (cells["decisions to 80%"], mixed["decisions to 70%"]) == ("0.1k (1 seeds)", "not reached")
+    assert cells["share without hints"].startswith("70.0%") and cells["difference from none"].startswith("-20.0%")
     lines = [json.loads(line) for line in hint_lines(two_seeds()).splitlines()]
     assert lines[0]["hinters"] == {"expert": 0.75} and len(lines) == 1 + 9
     assert lines[2] == {"hinter": "expert", "dropout": 0.0, "seed": 0, "decisions": 100, "acts": 200, "hinted": 0.8,

@@ -1,48 +1,42 @@
-"""The draw of the rosters: a function of the seed, without near copies among the members, and its command."""
+"""The shipped rosters: members by the published seed, without near copies; and the check of candidates."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from functools import partial
+from itertools import islice, product
 
 import numpy as np
 import pytest
 
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.randomness import generator
+from dond_marl.rollout import rollout
 from dond_marl.seats import decide
 from experiments.rosters import (
-    AGENTS,
-    ALONE,
     DRAWN,
-    GRAMMAR,
     LIMIT,
-    NEGMAS,
-    NEW_MEMBERS,
-    SEED,
-    SIZES,
-    TRIES,
+    PLAY_SEED,
     TWIN,
     USED_BEFORE,
     CandidatePlay,
     Comparisons,
-    admission_csv,
-    admission_markdown,
-    candidates,
-    draw,
-    draw_test2,
-    fixed_grammar,
-    labels_markdown,
-    new_members,
     read_admission,
-    roles_of,
-    rosters_text,
     same_decisions,
     scenario_sample,
 )
-from partners.rosters import DEV, DEV2, FILE, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, roster
-from tests.command import in_process as dond
+from league.bench.test2 import IN_CHECKOUT
+from partners.rosters import DEV, DEV2, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, plain_name, roster
+from partners.scripted.generated import DIALS, Generated, digest_of_grammar
+from tests.command import experiment
 
+SIZES = {TRAIN: 24, DEV: 12, DEV2: 24}
+SEED = 2017  # of the draw
+# Numbers of families in one roster only; the others are shared.
+ALONE = {"dev2": 6, "dev": 5, "train": 4}
+TRIES = 24  # members of a family that were considered, in the order of a shuffle
+DEFAULT = "heuristic"  # always in train
 # The training members of the default league at the time when copies of them were found among its held-out members.
 TRAINED_WITH = {
     "train": [
@@ -56,14 +50,6 @@ TRAINED_WITH = {
     "dev2": [],
     "test2": [],
 }
-SMALL = {
-    "heuristic": {"accept_ratio": (0.55, 0.8), "insist_ratio": (0.5, 0.8)},
-    "first_acceptable_offer": {"tau": (5.0, 8.0)},
-    "linear": {"exponent": (0.7, 1.0, 1.4), "floor": (0.2, 0.5)},
-    "tough": {},
-    "zeuthen": {"rationality": (0.0, 8.0)},
-    "sniper": {"patience": (1.0, 3.0), "fair": (0.3, 0.5, 0.7)},
-}
 RECORD = read_admission()
 FEW = scenario_sample(60)
 
@@ -71,6 +57,30 @@ FEW = scenario_sample(60)
 @pytest.fixture(scope="module")
 def compared():
     return Comparisons()
+
+
+def roles_of(families, seed):
+    """The role of each family, by a shuffle of their names; the family of the default partner is shared.
+
+    Families in dev2 only have no member in :data:`USED_BEFORE`.
+    """
+    names = sorted(families.keys() - {DEFAULT})
+    order = [names[i] for i in generator(seed, "families of partners").permutation(len(names))]
+    used = {parse_spec(member)[0] for member in USED_BEFORE}
+    roles = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
+    rest = (name for name in order if name not in roles)
+    for role in ("dev", "train"):
+        roles |= dict.fromkeys(islice(rest, ALONE[role]), role)
+    return {name: roles.get(name, "shared") for name in sorted(families)}
+
+
+def candidates(families, family, seed):
+    """Up to :data:`TRIES` members of a family: its default first, then others in the order of a shuffle."""
+    parameters = families[family]
+    members = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
+    order = generator(seed, f"members of {family}").permutation(len(members))
+    names = [plain_name({"kind": family, **members[i]}) for i in order]
+    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
 
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
@@ -166,51 +176,24 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
         assert row.nearest[1] == pytest.approx(told.nearest[1], abs=1e-3)
 
 
-@pytest.mark.slow
-def test_the_published_seed_draws_the_shipped_rosters():
-    rosters = load_rosters()
-    drawn = draw(rosters.families, rosters.seed)
-    assert all(drawn.rosters.members[name] == rosters.members[name] for name in DRAWN)
-    assert [row[:2] for row in drawn.refused] == [row[:2] for row in RECORD if row.reason and row.roster in DRAWN]
-
-
 def test_test2_is_by_others_and_at_new_values():
     rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
-    assert authors.count("negmas") == AGENTS and authors.count("project") == NEW_MEMBERS
+    assert authors.count("negmas") == 10 and authors.count("project") == 14
     assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}
-    assert all(parse_spec(m)[1]["agent"] in NEGMAS for m in roster(TEST2) if author_of(m) == "negmas")
     for member in (member for member in roster(TEST2) if author_of(member) == "project"):
         family, given = parse_spec(member)
-        assert member in new_members(rosters.families[family], family, rosters.test2_seed)
         fractions = {name for name, values in rosters.families[family].items() if isinstance(values[0], float)}
         assert fractions <= given.keys()
         assert not any(given[name] in rosters.families[family][name] for name in fractions)
 
 
-def test_new_members_lie_between_the_old_values():
-    for member in new_members({"demand": (0.7, 1.0), "floor": (0.2, 0.25), "late": (1, 3)}, "stubborn", 1):
-        given = parse_spec(member)[1]
-        assert 0.7 < given["demand"] < 1 and 0.2 < given["floor"] < 0.25 and given.get("late", 2) == 2
-    for member in new_members({"of": ("nice", "tough"), "rate": (0.1, 0.3)}, "trembling", 1):
-        assert parse_spec(member)[1]["of"] in ("nice", "tough")
-    assert new_members({}, "tough", 1) == new_members({"late": (1, 2)}, "stubborn", 1) == []
-
-
 def test_generated_partners_are_those_that_were_fixed_before_test2():
-    fixed = json.loads(GRAMMAR.read_text(encoding="utf-8"))
-    assert fixed.items() >= fixed_grammar().items() and fixed["commit"] and fixed["date"]
-
-
-def test_draw_of_test2_is_a_function_of_the_seed():
-    few = load_rosters()._replace(families={"versatile": {"accept_ratio": (0.4, 0.9)}})
-    few = few._replace(members={name: members[:4] for name, members in few.members.items()})
-    sample = partial(Comparisons, scenario_sample(6))
-    programs = ("a_zeuthen_reader", "c_limit_tester")
-    one, again, other = (draw_test2(few, seed, (), comparisons=sample(), programs=programs) for seed in (1, 1, 2))
-    assert {author_of(name) for name in one.rosters.members[TEST2]} >= {"a", "project"}
-    assert one == again and one.rosters.members[TEST2] != other.rosters.members[TEST2]
-    assert [row.member for row in one.admitted] == list(one.rosters.members[TEST2])
-    assert all(row.reason for row in one.refused)
+    """Digests of the dials, and of the acts in games of generated partners with each other."""
+    fixed = json.loads((IN_CHECKOUT / "generated_grammar.json").read_text(encoding="utf-8"))
+    games = rollout((Generated(), Generated()), scenario_sample(), seed=PLAY_SEED)
+    acts = hashlib.sha256(games.act.tobytes() + games.oA.tobytes()).hexdigest()
+    found = {"dials": len(DIALS), "grammar_sha256": digest_of_grammar(), "games": games.size, "acts_sha256": acts}
+    assert fixed.items() >= found.items() and fixed["commit"] and fixed["date"]
 
 
 @pytest.mark.parametrize("author", ["c", "project"])
@@ -251,78 +234,12 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
         assert f"like {pair[0]}" in reason
 
 
-# --- The draw -------------------------------------------------------------------------------------------------------
+# --- The command ----------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_draws_the_same_rosters_and_another_seed_others():
-    heard = []
-    few = {"sizes": {"train": 4, "dev": 2, "dev2": 2}, "scenarios": FEW}
-    one, again = draw(SMALL, 3, report=heard.append, **few), draw(dict(reversed(SMALL.items())), 3, **few)
-    assert one == again and one.rosters != draw(SMALL, 4, **few).rosters
-    assert not any(row.reason for row in one.admitted) and all(row.reason for row in one.refused)
-    assert sum(map(len, one.rosters.members.values())) == len(one.admitted) >= 5
-    assert len(heard) == len(one.refused) + len(one.admitted) - 1  # the default partner is in train unasked
-    assert "heuristic" in one.rosters.members["train"]
-
-
-def test_a_roster_stays_short_where_the_families_hold_no_more():
-    drawn = draw({"heuristic": {}, "tough": {}}, 1, {"train": 5, "dev": 5, "dev2": 5}, scenarios=FEW)
-    assert sorted(sum(drawn.rosters.members.values(), ())) == ["heuristic", "tough"]
-
-
-def test_the_roles_hang_on_the_names_alone_and_the_default_family_is_shared():
-    families = load_rosters().families
-    for seed in range(20):
-        roles = roles_of(families, seed)
-        assert roles["heuristic"] == "shared"
-        assert {role: list(roles.values()).count(role) for role in ALONE} == dict(ALONE)
-        assert roles == roles_of(dict(reversed(families.items())), seed)
-    assert len({tuple(roles_of(families, seed).items()) for seed in range(20)}) > 15
-
-
-def test_candidates_begin_with_the_default_and_are_all_different():
-    families = load_rosters().families
-    for family in families:
-        every = candidates(families, family)
-        combinations = int(np.prod([len(values) for values in families[family].values()]))
-        assert every[0] == family and len(set(every)) == len(every) == min(combinations, TRIES)
-        assert all(seat_occupant(member) for member in every)
-
-
-# --- The record and the command -------------------------------------------------------------------------------------
-
-
-def test_record_and_rosters_are_read_back_as_they_were_written(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text(admission_csv(RECORD))
-    assert read_admission(path) == RECORD
-    assert rosters_text(load_rosters()) == FILE.read_text()
-
-
-@pytest.mark.parametrize(
-    ("member", "family_in_train"),
-    [
-        ("boulware(floor=0.6)", "yes"),  # linear under another name
-        ("trembling(of=linear, rate=0.2)", "yes"),  # linear is inside
-        ("nash_seeker", "no"),
-        ("punisher", "no"),
-    ],
-)
-def test_table_compares_programs(member, family_in_train):
-    text = admission_markdown(RECORD)
-    assert text.count("\n| `") == sum(len(roster(name)) for name in ROSTERS)
-    assert f"| `{member}` | {family_in_train} |" in text
-
-
-def test_check_names_the_most_similar_member_and_an_unknown_occupant():
-    done = dond("experiment", "rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev")
-    first, second = done.stdout.splitlines()
-    assert done.returncode == 0 and "heuristic" in first and "apart: " in second
-    done = dond("experiment", "rosters", "check", "heuristik")
-    assert done.returncode == 2 and "'heuristic'" in done.stderr
-
-
-def test_members_that_pay_for_a_label_are_listed():
-    members = [("train", "heuristic"), ("train", "linear"), ("dev", "heuristic(accept_ratio=0.7, insist_ratio=0.7)")]
-    _, _, *lines = labels_markdown(members).splitlines()
-    assert lines == ["| `heuristic` | train | 0.37 / 0.37 | 0.00 / 0.00 |"]
+def test_check_names_the_most_similar_member_and_an_unknown_occupant(capsys):
+    assert experiment("rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "heuristic" in first and "apart: " in second
+    assert experiment("rosters", "check", "heuristik") == 2
+    assert "'heuristic'" in capsys.readouterr().err

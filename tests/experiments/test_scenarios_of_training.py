@@ -40,7 +40,7 @@ KINDS: dict[str, type[Section]] = {  # of those that are no league's and no list
     "reinforce_config.yaml": TrainConfig,
 }
 BY_PEOPLE = CONFIGS / "bc_config.yaml"
-NO_TRAINING = (CONFIGS / "study.yaml", STUDIES / "restricted.yaml")
+NO_TRAINING = (CONFIGS / "study.yaml",)
 DRAWN = 60_000  # scenarios of a source without end: some 250 of them have a view of the legal space in either seat
 
 

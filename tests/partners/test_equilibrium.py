@@ -12,14 +12,13 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import lewis_space
+from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.solvers.equilibria import Equilibrium, lewis_pools
-from dond_marl.solvers.values import policy_value
+from dond_marl.solvers.values import policy_value, response_value
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
-from experiments.equilibrium_solver.tree import Tree
 from partners.equilibrium import table_for
-from tests.experiments.equilibrium_solver.test_refusing import answers
+from tests.dond_marl.solvers.table_acts import table_acts
 from tests.partners.scripted.talk import INS, MINE, POOL, D, P, says, turns_after
 
 KNOWN = (
@@ -41,10 +40,23 @@ def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
     check_in_another_process({"equilibrium": seat_occupant("equilibrium")}, sources=LEWIS, variants=KNOWN)
 
 
-def test_two_of_them_earn_what_the_note_of_the_table_says():
+@pytest.mark.parametrize("turns", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_two_of_them_earn_what_the_note_of_the_table_says(turns):
     pair = (seat_occupant("equilibrium"),) * 2
-    first, second = policy_value(pair, lewis_space(), Rules(3)).mean(axis=0)
-    assert (first, second) == pytest.approx(Equilibrium.load(3).values, abs=1e-5)
+    first, second = policy_value(pair, lewis_space(), Rules(turns)).mean(axis=0)
+    assert (first, second) == pytest.approx(Equilibrium.load(turns).values, abs=1e-5)
+
+
+@pytest.mark.parametrize("turns", [1, 2, *(pytest.param(turns, marks=pytest.mark.slow) for turns in (3, 4))])
+def test_shipped_tables_are_equilibria(turns):
+    """Exact best responses earn what the note says, and both seats together gain less than a hundredth of a point."""
+    table = Equilibrium.load(turns)
+    gains = []
+    for seat in (0, 1):
+        value = response_value(seat_occupant("equilibrium"), open_source("lewis"), Rules(turns), seat)
+        assert value.exact and (value.low, value.low) == pytest.approx(table.responses[seat], abs=2e-6)
+        gains.append(value.low - table.values[seat])
+    assert min(gains) > -1e-5 and sum(gains) < 0.01
 
 
 def test_equilibrium_samples_match_probs():
@@ -94,7 +106,7 @@ def test_what_is_demanded_on_the_second_to_last_turn_is_nearly_all():
 def test_equilibrium_under_rejects(turns):
     """After every history of acts that matter, against the rule in words; the pool's order of items is the table's."""
     pool = next(pool for pool in lewis_pools() if pool.counts.tolist() == list(POOL))
-    tree, view = Tree(pool, turns), pool.values.tolist().index(list(MINE))
+    view = pool.values.tolist().index(list(MINE))
     policy = next(
         policy
         for candidate, policy in zip(lewis_pools(), Equilibrium.load(turns).policies, strict=True)
@@ -109,7 +121,7 @@ def test_equilibrium_under_rejects(turns):
         for act, oA in talk:
             state = apply(state, Action(act, oA))
         expected = np.zeros(action_count(3))
-        for (act, oA), chance in answers(tree, policy, state, view):
+        for (act, oA), chance in table_acts(pool, policy, state, view):
             expected[action_index(np.array([act]), np.array([oA]), 3)[0]] += chance
         assert partner.probs(turns_after(*talk, rules=rules), 3)[0] == pytest.approx(expected, abs=1e-12), talk
 

@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dond_marl", "hints", "partners", "league", "dond")
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
-ALL = [*SOURCES, *sorted((ROOT / "scripts").rglob("*.py"))]
+EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.py"))
+ALL = [*SOURCES, *EXPERIMENTS, *sorted((ROOT / "scripts").rglob("*.py"))]
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
 
 
@@ -81,7 +82,10 @@ def test_dond_marl_needs_numpy_only_outside_the_environments():
         assert imports(path) <= allowed | later, path
 
 
-MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in SOURCES}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in (*SOURCES, *EXPERIMENTS)
+}
 
 
 def modules_imported(path: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""Tables of equilibria: what is shipped is what its note says, answers any seat under any names, and is made again."""
+"""Tables of equilibria: the shipped files pay what their notes say, and answer any seat under any names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dond_marl.game import Act, Action, Rules, State, apply
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.solvers.contexts import splits_of
-from dond_marl.solvers.equilibria import SMALL, STORED, TEMPERATURES, Equilibrium, file_name, unpack
+from dond_marl.solvers.equilibria import SMALL, STORED, TEMPERATURES, Equilibrium, file_name, lewis_pools, unpack
 
 NOTHING = np.full((1, 3), -1)
 
@@ -27,6 +27,15 @@ def test_the_files_are_those_of_the_list_and_small():
     files = {path.name: path.stat().st_size for path in STORED.glob("*.xz")}
     assert set(files) == {file_name(turns, heat) for turns, heats in TEMPERATURES.items() for heat in heats}
     assert sum(files.values()) < 2_000_000
+
+
+def test_scenarios_of_lewis_are_eight_pools_in_their_shares():
+    pools, space = lewis_pools(), lewis_space()
+    assert sorted(len(pool.values) for pool in pools) == [9, 10, 12, 14, 21, 21, 21, 26]
+    for pool in pools:
+        share = (np.sort(space.counts, axis=1) == pool.counts).all(axis=1).mean()
+        assert pool.prior.sum() == pytest.approx(share)
+        np.testing.assert_allclose(pool.prior, pool.prior.T, atol=1e-15)  # the swap of each scenario is one too
 
 
 def test_played_games_pay_the_noted_values():

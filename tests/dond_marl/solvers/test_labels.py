@@ -1,4 +1,4 @@
-"""Value of a label: a partner that reads all offers with one label is played as by a policy with no other."""
+"""Labels: a partner that reads all offers with one label is played as by a policy that says no other."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Partner, Traits, Turns
-from dond_marl.solvers.labels import LABELS, ReadsAs, label_losses, reads_labels
-from dond_marl.solvers.values import response_value
+from dond_marl.solvers.labels import LABELS, ReadsAs, reads_labels
 
 LEWIS = open_source("lewis")
 SHORT = Rules(4)
@@ -60,17 +59,6 @@ def test_a_reader_is_played_as_by_a_policy_with_one_label(partner, label, seat):
     assert (games[0].scores == games[1].scores).all() and (games[0].turns == games[1].turns).all()
 
 
-def test_the_loss_by_one_label_is_that_of_a_partner_whose_thresholds_are_the_same():
-    partner = seat_occupant("heuristic(accept_ratio=0.7, insist_ratio=0.3)")
-    for seat in (0, 1):
-        best, propose, insist = (
-            response_value(seat_occupant(f"heuristic(accept_ratio={a}, insist_ratio={i})"), LEWIS, SHORT, seat).low
-            for a, i in ((0.7, 0.3), (0.7, 0.7), (0.3, 0.3))
-        )
-        losses = label_losses(partner, LEWIS, SHORT, seat)
-        assert losses == pytest.approx((best - propose, best - insist)) and losses.propose > 1 and losses.insist == 0
-
-
 def test_labels_are_read_where_any_answer_differs():
     alike = [
         "linear",
@@ -81,4 +69,3 @@ def test_labels_are_read_where_any_answer_differs():
     ]
     assert [name for name in alike if reads_labels(seat_occupant(name), LEWIS, SHORT)] == []
     assert reads_labels(seat_occupant("heuristic"), LEWIS, SHORT) and reads_labels(Offended(), LEWIS, SHORT)
-    assert label_losses(seat_occupant("linear"), LEWIS, SHORT, 0) == (0, 0)
