@@ -35,7 +35,6 @@ COMMANDS = {
     "export": "dond.cli.share:export",
     "push": "dond.cli.share:push",
     "study": "dond.cli.study",
-    "demo": "dond.cli.demo",
     "llm-check": "dond.cli.models.llm_check",
     "get-model": "dond.cli.models.get_model",
     "serve": "dond.cli.models.serve",

@@ -46,7 +46,7 @@ from partners.human import View
 TICK = 1.0  # seconds between two looks at waiting participants
 COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
 NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
-SCRIPTS = ("items.js", "table.js")
+SCRIPTS = ("table.js",)
 PARTNER = "Your partner"  # name of the other side, which reveals nothing
 HEADLINES = {  # of the pages of all phases but the games
     "consent": "Consent",

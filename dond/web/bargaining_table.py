@@ -1,4 +1,4 @@
-"""The bargaining table: texts and HTML of one game for one person, shared by the play page, studies and the demo.
+"""The bargaining table: texts and HTML of one game for one person, shared by the play page and studies.
 
 The items are checkboxes in a form: a checked one lies on the person's side. So a game can be played without a script;
 ``static/table.js`` adds the worth of the split as it is chosen, and the keys. The first half of this module is the

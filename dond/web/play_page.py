@@ -38,7 +38,7 @@ from partners.human import View
 
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
 EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
-SCRIPTS = ("items.js", "table.js", "tour.js")
+SCRIPTS = ("table.js", "tour.js")
 
 
 class PlaySession:

@@ -57,7 +57,6 @@ LIGHT = (
     "rosters",
     "serve",
     "study",
-    "demo",
     "get-model",
     "evaluate",
     "web",
