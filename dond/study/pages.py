@@ -310,7 +310,7 @@ def _see_root() -> RedirectResponse:
 
 
 def _cookie(request: Request) -> str:
-    return cookie_name(request.scope, "participant")
+    return cookie_name(request, "participant")
 
 
 def person_view(table: StudyTable, seat: int) -> View:

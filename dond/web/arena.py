@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from dond.web.background import MATCH_SECONDS, WithDeadline
 from dond.web.frame import render
 from dond.web.occupants import (
     OccupantMenu,
@@ -129,9 +127,8 @@ def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | Non
     size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
     if player.traits.remote or partner.traits.remote:
         size = min(size, MAX_REMOTE)
-    until = time.monotonic() + MATCH_SECONDS
     return play_match(
-        (WithDeadline(player, until), WithDeadline(partner, until)),
+        (player, partner),
         (player_name, partner_name),
         make_source(values.get("source", ""), data_dir),
         known.pop() if known else Rules(),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import shlex
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dond.table.session import STRANGER
-from dond.web.background import MATCH_SECONDS, WithDeadline
 from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
 from dond_marl.occupants import short_names
@@ -318,10 +316,7 @@ def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> 
     seed = secrets.randbits(31) if seed is None else seed
     with Follower(run) as follower:
         game = follower.config().env
-        until = time.monotonic() + MATCH_SECONDS
-        first, second = (
-            WithDeadline(Generated() if name == STRANGER else follower.partner(name), until) for name in names
-        )
+        first, second = (Generated() if name == STRANGER else follower.partner(name) for name in names)
     source = game.open_source()
     games = rollout(
         (first, second),

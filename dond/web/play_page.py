@@ -331,7 +331,7 @@ def _see(token: str) -> Response:
 
 def _cookie(request: Request) -> str:
     """The cookie that holds the token of a browser's latest session."""
-    return cookie_name(request.scope, "game")
+    return cookie_name(request, "game")
 
 
 class PostedTurn(NamedTuple):
