@@ -214,14 +214,14 @@ def game_cells(row: ExportedGame, exported: ExportedStudy) -> list[object]:
 
 
 def _acts(row: ExportedGame, exported: ExportedStudy) -> list[list[object]]:
-    lines = []
-    for turn, act in enumerate(row.table.acts):
+    lines, game = [], row.table.game
+    for turn, (times, action) in enumerate(zip(row.table.acts, game.state.history, strict=True)):
         participant = row.table.players[turn % 2]
-        keeps = act.action.oA if act.action.act_type.is_offer else [""] * len(ITEMS)
-        times = ["" if seconds is None else f"{seconds:.3f}" for seconds in (act.since_shown, act.by_browser)]
+        keeps = action.oA if action.act_type.is_offer else [""] * len(ITEMS)
+        seconds = ["" if value is None else f"{value:.3f}" for value in (times.since_shown, times.by_browser)]
         number = "" if participant is None else exported.numbers[participant]
-        head = [row.game, turn + 1, turn % 2, number, act.action.act_type.name]
-        lines.append([*head, *keeps, *times, f"{_seconds_to(row, turn):.3f}", act.cause])
+        head = [row.game, turn + 1, turn % 2, number, action.act_type.name]
+        lines.append([*head, *keeps, *seconds, f"{_seconds_to(row, turn):.3f}", game.causes[turn]])
     return lines
 
 

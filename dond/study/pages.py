@@ -28,20 +28,19 @@ from dond.study.journal import JOURNAL, Journal, JournalError, is_study, read_jo
 from dond.study.progress import FINAL_PHASES, Participant, StudyTable
 from dond.study.running_study import NotAccepted, OutOfPlace, RunningStudy, completion_code
 from dond.study.settings import PERSON, StudyConfig
-from dond.table.game import ending_text, turns_left, warning
+from dond.table.game import ending_text, turns_left
 from dond.web import bargaining_table as board
 from dond.web.background import wait_for_change
+from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, render
 from dond.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
 from dond.web.server import HOST, address_of, is_loopback, serve
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump
-from partners.human import View
 
 TICK = 1.0  # seconds between two looks at waiting participants
 COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
@@ -231,16 +230,18 @@ class _StudyPages:
         table, posted = self._study.look(participant), (values.get("table"), values.get("turn"))
         if table is None or posted != (str(table.number), str(len(table.acts))):
             return None  # played already, in another window or by a second press
-        seat, counts = table.seat_of(participant.number), table.state.scenario.counts
-        action = board.posted_action(values, counts)
-        if action is None:
-            raise NotAccepted("please sort the items, then press a button")
-        if table.to_move == participant.number and "sure" not in values and warning(action, person_view(table, seat)):
-            content = game_page(self._study.config, table, seat, board.posted_split(values, counts), question=action)
-            return self._show(game_headline(table, seat), content, participant)
+        seat = table.seat_of(participant.number)
+        view = table.game.view(seat)
+        if view is None:
+            return None
+        read = board.read_turn(values, view, "/act", _hidden_fields(table), "/")
+        if isinstance(read, TableReply):
+            content = game_page(self._study.config, table, seat, read)
+            follow = participant.version if table.partner == PERSON and read.question is None else None
+            return self._show(game_headline(table, seat), content, participant, follow)
         milliseconds = whole_number(values.get("browser"), 9)
         browser = None if milliseconds is None else milliseconds / 1000
-        self._study.act(participant, table.number, len(table.acts), action, browser)
+        self._study.act(participant, table.number, len(table.acts), read, browser)
         self._study.answer_for_partner(table)
         return None
 
@@ -277,11 +278,8 @@ class _StudyPages:
         seat = table.seat_of(participant.number)
         if phase == "result":
             return self._show("The result", result_page(config, table, seat, participant.number), participant)
-        mine = table.to_move == participant.number
-        split = board.posted_split(given, table.state.scenario.counts) if mine and board.KEEP in given else None
-        content = game_page(config, table, seat, split, why=why)
-        follow = version if not mine or table.partner == PERSON else None
-        return self._show(game_headline(table, seat), content, participant, follow)
+        follow = None if table.to_move == participant.number and table.partner != PERSON else version
+        return self._show(game_headline(table, seat), game_page(config, table, seat), participant, follow)
 
     def _consent(self, why: str = "") -> Response:
         return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", why))
@@ -313,52 +311,40 @@ def _cookie(request: Request) -> str:
     return cookie_name(request, "participant")
 
 
-def person_view(table: StudyTable, seat: int) -> View:
-    """The view of the participant in ``seat``, who is to move; the partner's values are zeros."""
-    return View(board.hide_partner_values(table.state, seat))
-
-
 def game_headline(table: StudyTable, seat: int) -> str:
     """The state of the game in one line."""
-    return f"{PARTNER} is thinking …" if table.state.mover != seat else board.headline(person_view(table, seat))
+    view = table.game.view(seat)
+    return f"{PARTNER} is thinking …" if view is None else board.headline(view)
 
 
-def game_page(
-    config: StudyConfig,
-    table: StudyTable,
-    seat: int,
-    split: Triple | None = None,
-    question: Action | None = None,
-    why: str = "",
-) -> Markup:
-    """The table for the participant in ``seat``.
+def _hidden_fields(table: StudyTable) -> dict[str, object]:
+    """The fields that name a turn; a script fills in the browser's time."""
+    return {"table": table.number, "turn": len(table.acts), "browser": ""}
 
-    ``split``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
-    """
-    state = board.hide_partner_values(table.state, seat)
-    mine = state.mover == seat
+
+def game_page(config: StudyConfig, table: StudyTable, seat: int, reply: TableReply = TableReply()) -> Markup:  # noqa: B008  # frozen
+    """The table for the participant in ``seat``, with the reply to a form that played no act."""
+    state, view = table.game.state_known_to(seat), table.game.view(seat)
     facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
     if table.partner == PERSON:
         facts.append(f"{config.study.turn:.0f} seconds for an act")
-    view = View(state) if mine else board.view_before_turn(table.state.scenario, seat, state.rules)
-    hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
-    shown = board.initial_split(view) if split is None else split
-    turn = board.turn_form(view, shown, "/act", hidden, playing=mine, why=why)
-    confirmation = None if question is None else board.really(view, question, "/act", hidden, "/")
+    shown = board.view_before_turn(state, seat) if view is None else view
+    split = board.initial_split(shown) if reply.split is None else reply.split
+    turn = board.turn_form(shown, split, "/act", _hidden_fields(table), playing=view is not None, why=reply.reason)
     return board.game_section(
         state,
         seat,
-        render("table", "confirmation", confirmation, None) + turn,
+        render("table", "confirmation", reply.question, None) + turn,
         partner=PARTNER,
         heading=game_headline(table, seat),
         facts=facts,
-        thinking=not mine,
+        thinking=view is None,
     )
 
 
 def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
     """The end of a game; whose points are shown is a setting."""
     ending = ending_text(table.state, seat) if table.end == "finished" else None
-    spoken = board.conversation(board.hide_partner_values(table.state, seat), seat, PARTNER)
+    spoken = board.conversation(table.game.state_known_to(seat), seat, PARTNER)
     who = "You have" if table.blame == participant else f"{PARTNER} has"
     return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, who)

@@ -7,7 +7,7 @@ outside (a partner's name, a line of input) is printed without markup or control
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dond.table.frontier import plane_of
-from dond.table.sentences import AmbiguousLine, Misread
-from dond.table.typed_lines import ReadAct, TableCommand, help_line, read_line
+from dond.table.sentences import Reading
+from dond.table.typed_lines import help_line, read_line
 from dond_marl.game import (
     ITEMS,
     SEATS,
@@ -61,7 +61,7 @@ class Terminal:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = Console(highlight=False) if console is None else console
-        self.words: list[str | None] = []  # the typed line of each act so far; None for a command
+        self.words: str | None = None  # the sentence that was typed for the latest act; None for a command
 
     def ask(self, view: View) -> Action:
         """Show the game, and prompt until the person types a legal act. Raises :class:`LeftTheTable`."""
@@ -69,21 +69,22 @@ class Terminal:
         line = self._read(PROMPT)
         while True:
             reading = read_line(line, view)
-            if reading is TableCommand.LEAVE:
+            if reading.command == "leave":
                 raise LeftTheTable
-            if isinstance(reading, ReadAct | AmbiguousLine):
-                choices = (reading.action,) if isinstance(reading, ReadAct) else reading.actions
-                command = isinstance(reading, ReadAct) and reading.sure
-                worthless = choices[0].act_type not in (Act.DISAGREE, Act.END) and warning(choices[0], view)
-                answer = choices[0] if command and not worthless else self._choose(reading, choices, view)
+            if reading.actions:
+                action = reading.actions[0]
+                ends_talk = action.act_type in (Act.DISAGREE, Act.END)
+                is_played = reading.sure and (ends_talk or not warning(action, view))
+                answer = action if is_played else self._confirm(reading, view)
                 if isinstance(answer, Action):
-                    self.words.append(None if command else line.strip())
+                    self.words = None if reading.sure else line.strip()
                     return answer
                 line = answer
                 continue
-            self.write(_misread_text(reading), "red") if isinstance(reading, Misread) else self.write(
-                help_line(view.state.rules)
-            )
+            if reading.command == "help":
+                self.write(help_line(view.state.rules))
+            else:
+                self.write(_reason_text(reading), "red")
             line = self._read(PROMPT)
 
     def message(self, view: View) -> str:
@@ -106,28 +107,30 @@ class Terminal:
         self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where} · {turns_left(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _choose(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
+    def _confirm(self, reading: Reading, view: View) -> Action | str:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
-        yes: tuple[str, ...] = ()
-        no: tuple[str, ...] = ("", "n", "no")
-        if isinstance(reading, AmbiguousLine):
-            self.write(reading.why)
-        if isinstance(reading, AmbiguousLine) and len(choices) > 1:
-            for number, action in enumerate(choices, start=1):
+        actions, is_question = reading.actions, bool(reading.text)
+        accepting: tuple[str, ...] = ()
+        declining: tuple[str, ...] = ("", "n", "no")
+        if is_question:
+            self.write(reading.text)
+        if len(actions) > 1:
+            for number, action in enumerate(actions, start=1):
                 self.write(f"  {number}: {describe_action(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
         else:
-            grave = warning(choices[0], view)
-            self.write(f"read as {describe_action(choices[0], view)}{f'. {grave}' if grave else ''}")
-            unsure = bool(grave) or isinstance(reading, AmbiguousLine)
-            answer = self._read(f"say that? {'[y/N]' if unsure else '[Y/n]'} ")
-            yes, no = (("y", "yes"), no) if unsure else (("", "y", "yes"), ("n", "no"))
+            risk = warning(actions[0], view)
+            self.write(f"read as {describe_action(actions[0], view)}{f'. {risk}' if risk else ''}")
+            is_doubtful = bool(risk) or is_question
+            answer = self._read(f"say that? {'[y/N]' if is_doubtful else '[Y/n]'} ")
+            accepting = ("y", "yes") if is_doubtful else ("", "y", "yes")
+            declining = declining if is_doubtful else ("n", "no")
         plain = answer.strip().lower()
-        if plain in yes:
-            return choices[0]
-        if isinstance(reading, AmbiguousLine) and plain in map(str, range(1, len(choices) + 1)):
-            return choices[int(plain) - 1]
-        return self._read(PROMPT) if plain in no else answer
+        if plain in accepting:
+            return actions[0]
+        if is_question and plain in map(str, range(1, len(actions) + 1)):
+            return actions[int(plain) - 1]
+        return self._read(PROMPT) if plain in declining else answer
 
     def _read(self, prompt: str) -> str:
         try:
@@ -147,8 +150,8 @@ def inert(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
-def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[TalkLine, ...]:
-    """The conversation for the person in ``seat``; ``typed``: sentences of the person by turn, from 0."""
+def talk_lines(state: State, seat: int, typed: Sequence[str | None] = ()) -> tuple[TalkLine, ...]:
+    """The conversation for the person in ``seat``; ``typed``: the sentence typed for each act, if there are any."""
     values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
     lines = []
     for turn, action in enumerate(state.history):
@@ -158,8 +161,8 @@ def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) 
             share = action.oA if mine else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
         text = phrase_act(action, counts, variant=turn, final=final)
-        if typed and turn in typed:
-            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
+        if typed and (sentence := typed[turn]):
+            text, note = sentence, f"read as: {text}{f' · {note}' if note else ''}"
         lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
     return tuple(lines)
 
@@ -301,10 +304,10 @@ def frontier_table(state: State, seat: int) -> Table:
     return table
 
 
-def _misread_text(mistake: Misread) -> str:
-    if not mistake.unread:
-        return mistake.why
-    return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"
+def _reason_text(reading: Reading) -> str:
+    if not reading.unread:
+        return reading.text
+    return f"that cannot be read as an act: {reading.text}; say it otherwise, or ? for short commands"
 
 
 def _plain_table(*heads: str) -> Table:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from dond.table.game import describe_action, talk_lines, talk_would_end, warning
 from dond.web.frame import render
-from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, worth
+from dond_marl.game import ITEMS, Act, Action, Scenario, State, Triple, rest, worth
 from dond_marl.records.transcript import describe_items
 from league.tables.figures import points
 from partners.human import View
@@ -42,15 +41,9 @@ class ActChoice(NamedTuple):
 # Texts
 
 
-def hide_partner_values(state: State, seat: int) -> State:
-    """The state without the partner's values, which become zeros."""
-    mine, zeros = state.scenario.utilities[seat], (0, 0, 0)
-    return replace(state, scenario=Scenario(state.scenario.counts, (mine, zeros) if seat == 0 else (zeros, mine)))
-
-
-def view_before_turn(scenario: Scenario, seat: int, rules: Rules) -> View:
+def view_before_turn(state: State, seat: int) -> View:
     """The person's view of the pool and their own values before any act, in either seat."""
-    return View(State(Scenario(scenario.counts, (scenario.utilities[seat], (0, 0, 0))), rules))
+    return View(State(Scenario(state.scenario.counts, (state.scenario.utilities[seat], (0, 0, 0))), state.rules))
 
 
 def initial_split(view: View) -> Triple:
@@ -169,6 +162,35 @@ class Question(NamedTuple):
     safe: bool = False
 
 
+class TableReply(NamedTuple):
+    """The reply to a posted form that played no act."""
+
+    reason: str = ""  # why it did not
+    question: Question | None = None
+    split: Triple | None = None  # the split to show
+    line: str = ""  # the sentence to show in its field
+    focus: bool = False  # on that field
+    unread: int = 0  # sentences in a row that were not understood
+
+
+def read_turn(
+    values: FormData, view: View, address: str, hidden: Mapping[str, object], back: str
+) -> Action | TableReply:
+    """The legal act of a posted form of the turn, or the reply: a reason, or a question before a risk.
+
+    ``address``: of the form, with its ``hidden`` fields; ``back``: where No leads.
+    """
+    split, action = posted_split(values, view.counts), posted_action(values, view.counts)
+    if action is None:
+        return TableReply("Sort the items, then press a button.")
+    rule = view.rule_against(action)
+    if rule is not None:
+        return TableReply(f"Not legal: {rule}.", split=split)
+    if "sure" not in values and warning(action, view):
+        return TableReply(question=really(view, action, address, hidden, back), split=split)
+    return action
+
+
 def game_section(
     state: State,
     seat: int,
@@ -177,7 +199,7 @@ def game_section(
     partner: str,
     heading: str,
     facts: Sequence[object],
-    typed: Mapping[int, str] | None = None,
+    typed: Sequence[str | None] = (),
     thinking: bool = False,
     working: str = "",
 ) -> Markup:
@@ -201,7 +223,7 @@ def game_section(
 
 
 def conversation(
-    state: State, seat: int, partner: str, typed: Mapping[int, str] | None = None, thinking: bool = False
+    state: State, seat: int, partner: str, typed: Sequence[str | None] = (), thinking: bool = False
 ) -> Markup:
     """The acts so far as a log that screen readers follow; ``thinking``: the partner is to move."""
     return render("table", "conversation", talk_lines(state, seat, typed), partner, thinking)

@@ -17,9 +17,9 @@ import pytest
 from rich.console import Console
 
 from dond.table.game import LeftTheTable, Terminal, frontier_table, opening, values_table
-from dond.table.sentences import AmbiguousLine, Misread
+from dond.table.sentences import Reading
 from dond.table.session import RECORDS
-from dond.table.typed_lines import ReadAct, TableCommand, read_line
+from dond.table.typed_lines import read_line
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
@@ -134,13 +134,10 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
     "action", [Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
 )
 @pytest.mark.parametrize("variant", range(VARIANTS))
-def test_what_partners_say_a_person_may_say_too(action, variant):
-    meant = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
-    if action.act_type is Act.DISAGREE:  # it would end the game
-        assert isinstance(meant, AmbiguousLine)
-        assert meant.actions == (action,)
-    else:
-        assert meant == ReadAct(action, sure=False)
+def test_wordings_of_partners_are_read(action, variant):
+    reading = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
+    assert reading.actions == (action,) and not reading.sure
+    assert bool(reading.text) == (action.act_type is Act.DISAGREE)  # which would end the game
 
 
 @pytest.mark.parametrize(
@@ -156,15 +153,15 @@ def test_what_partners_say_a_person_may_say_too(action, variant):
     ],
 )
 def test_commands_mean_what_the_help_says(line, meant):
-    assert read_line(line, OFFERED) == ReadAct(meant, sure=True)
+    assert read_line(line, OFFERED) == Reading((meant,), sure=True)
 
 
 def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
     mine = View(apply(OFFERED.state, Action(Act.PROPOSE, (0, 2, 0))))
     mine = View(apply(mine.state, Action(Act.INSIST, (1, 1, 2))))  # seat_1 again
-    assert read_line("i", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=True)
-    assert read_line("i take the hats", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=False)
-    assert read_line("I want a hat", mine) == ReadAct(Action(Act.PROPOSE, (0, 1, 0)), sure=False)
+    assert read_line("i", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=True)
+    assert read_line("i take the hats", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=False)
+    assert read_line("I want a hat", mine) == Reading((Action(Act.PROPOSE, (0, 1, 0)),), sure=False)
 
 
 @pytest.mark.parametrize(
@@ -185,16 +182,16 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
         ("x" * 301, "too long to read: at most 300 characters"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_one_line(line, words):
-    meant = read_line(line, FRESH)
-    assert isinstance(meant, Misread)
-    assert re.search(words, meant.why)
-    assert "\n" not in meant.why
+def test_unplayable_lines_give_a_reason(line, words):
+    reading = read_line(line, FRESH)
+    assert not reading.actions and not reading.command
+    assert re.search(words, reading.text)
+    assert "\n" not in reading.text
 
 
-def test_help_and_leaving_are_no_acts():
-    assert read_line("?", FRESH) is read_line("help", FRESH) is TableCommand.HELP
-    assert read_line("q", FRESH) is read_line("quit", FRESH) is TableCommand.LEAVE
+def test_help_and_leave_are_commands():
+    assert read_line("?", FRESH) == read_line("help", FRESH) == Reading(command="help")
+    assert read_line("q", FRESH) == read_line("quit", FRESH) == Reading(command="leave")
 
 
 def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, tmp_path, capsys):
