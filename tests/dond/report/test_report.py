@@ -18,8 +18,8 @@ import pytest
 
 from dond.cli.main import main
 from dond.cli.report import FORMATS
-from dond.report.collect import collect
 from dond.report.render import cell_parts, report_html
+from dond.report.sections import collect
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import Notice
