@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from markupsafe import Markup
 from starlette.applications import Starlette
@@ -33,7 +32,16 @@ from dond.web import bargaining_table as board
 from dond.web.background import wait_for_change
 from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, render
-from dond.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
+from dond.web.guard import (
+    ENTER,
+    MIN_PASSWORD,
+    ErrorHandler,
+    Secret,
+    cookie_name,
+    form_fields,
+    guarded_site,
+    whole_number,
+)
 from dond.web.server import HOST, address_of, is_loopback, serve
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
@@ -58,7 +66,6 @@ HEADLINES = {  # of the pages of all phases but the games
     "excluded": "The end",
     "withdrawn": "The end",
 }
-Answer = TypeVar("Answer", Response, Response | None)
 Handler = Callable[[Request, FormData, Participant], Response | None]  # None: lead to the current page
 
 
@@ -143,7 +150,14 @@ def application(study: RunningStudy, password: str | None = None, loopback: str 
         # An address that a form left in the browser, and a password that is sent twice.
         *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, "/agree", ENTER)),
     ]
-    return guarded_site(study.config.study.title, routes, pages.lifespan, secret=secret, loopback=loopback)
+
+    async def report_unwritten(_: Request, error: Exception) -> Response:
+        study.report(str(error))
+        return PlainTextResponse(NOT_STORED, 503)
+
+    handlers: dict[type[Exception], ErrorHandler] = {JournalError: report_unwritten}
+    title = study.config.study.title
+    return guarded_site(title, routes, pages.lifespan, secret=secret, loopback=loopback, handlers=handlers)
 
 
 class _StudyPages:
@@ -171,27 +185,21 @@ class _StudyPages:
 
         async def handle(request: Request) -> Response:
             values, participant = await form_fields(request), self._participant(request)
+            answer = None
             try:
-                answer = participant and await self._serve_or_503(serve, request, values, participant)
+                if participant is not None:
+                    answer = await run_in_threadpool(serve, request, values, participant)
             except NotAccepted as error:
-                return await self._serve_or_503(self._page, request, values, as_sentence(str(error)))
+                return await run_in_threadpool(self._page, request, values, as_sentence(str(error)))
             except OutOfPlace:  # a form that fits no longer
-                answer = None
+                pass
             return answer or _see_root()
 
         return handle
 
     async def current(self, request: Request) -> Response:
         """The page of the participant's phase."""
-        return await self._serve_or_503(self._page, request)
-
-    async def _serve_or_503(self, serve: Callable[..., Answer], *args: object) -> Answer | Response:
-        """The response of ``serve``; 503 if the journal cannot be written, with the reason in the terminal."""
-        try:
-            return await run_in_threadpool(serve, *args)
-        except JournalError as error:
-            self._study.report(str(error))
-            return PlainTextResponse(NOT_STORED, 503)
+        return await run_in_threadpool(self._page, request)
 
     async def poll(self, request: Request) -> Response:
         """Wait until the participant's page differs from ``version``."""
@@ -201,7 +209,7 @@ class _StudyPages:
 
     async def agree(self, request: Request) -> Response:
         """Consent: a new participant, identified by a cookie."""
-        return await self._serve_or_503(self._agree, request, await form_fields(request))
+        return await run_in_threadpool(self._agree, request, await form_fields(request))
 
     def _agree(self, request: Request, values: FormData) -> Response:
         if self._participant(request) is not None:
@@ -223,7 +231,7 @@ class _StudyPages:
 
     def check(self, _: Request, values: FormData, participant: Participant) -> None:
         questions = range(len(self._study.config.check))
-        self._study.check(participant, [whole_number(values.get(f"q{place}")) or 0 for place in questions])
+        self._study.check(participant, [whole_number(values.get(f"q{i}")) or 0 for i in questions])
 
     def act(self, _: Request, values: FormData, participant: Participant) -> Response | None:
         """Play an act; a second question first if it may leave the participant with nothing."""

@@ -201,7 +201,6 @@ def game_section(
     facts: Sequence[object],
     typed: Sequence[str | None] = (),
     thinking: bool = False,
-    working: str = "",
 ) -> Markup:
     """The page of one game: status line, conversation, and the person's ``hand`` (table and buttons, or the result).
 
@@ -219,7 +218,7 @@ def game_section(
     taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
     pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    return render("table", "game", heading, facts, pips, working, spoken, hand, data)
+    return render("table", "game", heading, facts, pips, spoken, hand, data)
 
 
 def conversation(

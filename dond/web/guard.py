@@ -10,7 +10,7 @@ numerous clients are a proxy's business: the pages are for one person and a few 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 from urllib.parse import parse_qsl
@@ -46,6 +46,9 @@ HEADERS = {
 }
 
 
+ErrorHandler = Callable[[Request, Exception], Awaitable[Response]]
+
+
 class Secret(NamedTuple):
     """The password or key of the pages. ``in_address``: ``?key=`` is accepted, as for a key printed with a link."""
 
@@ -62,11 +65,12 @@ def guarded_site(
     secret: Secret | None = None,
     loopback: str | None = None,
     navigation: bool = False,
+    handlers: Mapping[type[Exception], ErrorHandler] | None = None,
 ) -> Starlette:
     """An application with the static files, one page for unknown addresses and refusals, and the guard before it.
 
     ``title``: name of the site; ``loopback``: the address that is served, if only this machine reaches it;
-    ``navigation``: whether pages of errors link to the pages of ``dond web``.
+    ``navigation``: whether pages of errors link to the pages of ``dond web``; ``handlers``: answers to further errors.
     """
 
     async def show_problem(_: Request, error: Exception) -> Response:
@@ -82,7 +86,7 @@ def guarded_site(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=stack,
         lifespan=lifespan,
-        exception_handlers={404: show_problem, DondError: show_problem},
+        exception_handlers={404: show_problem, DondError: show_problem, **(handlers or {})},
     )
 
 

@@ -74,7 +74,8 @@ class _Pages:
 
     def __init__(self, desk: Desk, leagues: Leagues, run: Path | None) -> None:
         self._desk, self._leagues, self._run = desk, leagues, run
-        self._store, self._queried = RecordStore(), _Queried()
+        self._store = RecordStore()
+        self._queried: deque[ReplayView] = deque(maxlen=MAX_STORED)  # at step 0, with policies that may query models
 
     async def league(self, request: Request) -> Response:
         runs = self._leagues.runs()
@@ -156,14 +157,14 @@ class _Pages:
 
         def evaluate() -> Markup:
             view = _view_of(request)
-            return evaluated_policies(self._record(view.game), self._desk.menu(), view, queried=self._queried.has(view))
+            return evaluated_policies(self._record(view.game), self._desk.menu(), view, queried=self._may_query(view))
 
         return await _fragment(evaluate)
 
     async def ask(self, request: Request) -> Response:
         """Allow the chosen policies of a game to query language models; only a form of our own page posts this."""
         view = _view_of(request)
-        self._queried.add(view)
+        self._queried.append(view.at_step(0))
         return RedirectResponse(view.address(), 303)
 
     async def analysis(self, request: Request) -> Response:
@@ -207,7 +208,11 @@ class _Pages:
         return game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
 
     def _stepper(self, record: GameRecord, view: ReplayView, plays: bool) -> Markup:
-        return stepper(record, self._desk.menu(), view, plays=plays, queried=self._queried.has(view))
+        return stepper(record, self._desk.menu(), view, plays=plays, queried=self._may_query(view))
+
+    def _may_query(self, view: ReplayView) -> bool:
+        """Whether a visitor asked for the chosen policies of this view, at any step; the oldest are forgotten."""
+        return view.at_step(0) in self._queried
 
     def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
@@ -244,19 +249,6 @@ class _Pages:
             notes.append(one_sentence(error))
         linked = view.game if number else None
         return render("replay", "page", list(files), file, listed, str(number), notes, about, linked, shown)
-
-
-class _Queried:
-    """Views of replays whose chosen policies a visitor asked for in the page, at any step; the oldest are forgotten."""
-
-    def __init__(self) -> None:
-        self._views: deque[ReplayView] = deque(maxlen=MAX_STORED)
-
-    def add(self, view: ReplayView) -> None:
-        self._views.append(view.at_step(0))
-
-    def has(self, view: ReplayView) -> bool:
-        return view.at_step(0) in self._views
 
 
 def _page(headline: str, content: Markup) -> Response:

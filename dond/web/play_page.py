@@ -7,13 +7,11 @@ partner answers in a thread of its own.
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from markupsafe import Markup
 from starlette.datastructures import FormData
@@ -41,7 +39,6 @@ from partners.human import View
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
 EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
 SCRIPTS = ("table.js", "tour.js")
-_PARTNER_LOG = logging.getLogger("dond_marl")  # partners log long preparations here
 
 
 class PlaySession:
@@ -96,7 +93,7 @@ class PlaySession:
 
     def _go_on(self) -> None:
         """Record a finished game; otherwise let the partner act, or make the hint, in a thread."""
-        self.working, self.thinking = "", not self.table.is_over  # what a partner prepares that works on its answer
+        self.thinking = not self.table.is_over
         self.version += 1
         if self.thinking:
             threading.Thread(target=self._answer, args=(self.table.number,), name="partner", daemon=True).start()
@@ -107,8 +104,7 @@ class PlaySession:
         turn, failure = None, ""
         is_partners_turn = self.table.view is None
         try:
-            with forward_log(self._show_work):
-                turn = self.table.next_turn()
+            turn = self.table.next_turn()
         except OccupantError as error:
             failure = str(error)
         except Exception as error:  # noqa: BLE001  # any error must reach the waiting page
@@ -127,10 +123,6 @@ class PlaySession:
                 self.split = board.initial_split(self.table.view)
             self.version += 1
 
-    def _show_work(self, task: str) -> None:
-        self.working = task
-        self.version += 1
-
     def _write_record(self) -> None:
         book = self.table.sitting.book
         try:
@@ -139,24 +131,6 @@ class PlaySession:
             self.write_error = f"{book}: {error.strerror}; the game is not recorded"
         except ValueError as error:  # a name that the system takes for no path
             self.write_error = f"{error_line(error)}; the game is not recorded"
-
-
-@contextmanager
-def forward_log(receive: Callable[[str], None]) -> Iterator[None]:
-    """Call ``receive`` with each line that partners log in this thread, up to its first semicolon (paths follow it)."""
-    thread = threading.get_ident()
-
-    class ThreadHandler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if record.thread == thread:
-                receive(record.getMessage().split(";", 1)[0])
-
-    handler = ThreadHandler()
-    _PARTNER_LOG.addHandler(handler)
-    try:
-        yield
-    finally:
-        _PARTNER_LOG.removeHandler(handler)
 
 
 def session_page(session: PlaySession, address: str, book: str, reply: TableReply) -> Markup:
@@ -193,14 +167,11 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         facts=(f"with {partner}", "you open" if seat == 0 else "they open", turns_left(state), leave),
         typed=table.game.words,
         thinking=session.is_running and view is None,
-        working=as_sentence(session.working) if session.working else "",
     )
     return section + render("play", "leave_form", address)
 
 
 def _waiting_headline(session: PlaySession) -> str:
-    if session.working:
-        return "They are getting ready …"
     if session.table.game.state.history:
         return "They are thinking …"
     return "The items are dealt." if session.table.seat == 0 else "They open, and are thinking …"
@@ -225,7 +196,6 @@ class PlayPages:
             Route(f"{game}/say", self.say, methods=["POST"]),
             Route(f"{game}/next", self.next_game, methods=["POST"]),
             Route(f"{game}/leave", self.leave, methods=["POST"]),
-            Route(f"{game}/{{number:int}}/best", self.best),
             Route(f"{game}/{{number:int}}/analysis", self.analysis),
             # An address that a form left in the browser.
             Route(f"{game}/{{rest:path}}", self.back),
@@ -307,31 +277,12 @@ class PlayPages:
             session.leave()
         return RedirectResponse("/", 303)
 
-    async def best(self, request: Request) -> Response:
-        """The score of the best response in the person's seat, where it is known exactly."""
-
-        def line(table: TableSession) -> str:
-            record = table.best_response()
-            name = table.sitting.short_name
-            return "" if record is None else best_response_line(name, record.outcome.scores[table.seat])
-
-        return await self._after_game(request, line)
-
     async def analysis(self, request: Request) -> Response:
-        """The analysis of the person's acts in the last game."""
-
-        def panel(table: TableSession) -> str:
-            record, seat = table.played[-1]
-            return analysis_panel(record, seat, table.dealt.partner, make_expert(), "your")
-
-        return await self._after_game(request, panel)
-
-    async def _after_game(self, request: Request, work: Callable[[TableSession], str]) -> Response:
-        """The markup that ``work`` makes of the session's last game; nothing if that is not the game of the address."""
+        """The exact best response's score and the analysis of the person's acts; nothing for another game."""
         session = self._session(request)
         if session is None or session.table.number != request.path_params["number"] or not session.table.is_over:
             return HTMLResponse("")
-        return HTMLResponse(await in_background(work, session.table))
+        return HTMLResponse(await in_background(_analysis_of, session.table))
 
     def _session(self, request: Request) -> PlaySession | None:
         token = request.path_params["token"]
@@ -349,6 +300,13 @@ class PlayPages:
 
     def _setup_page(self, menu: OccupantMenu, choice: GameChoice, why: str = "") -> Response:
         return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, why)))
+
+
+def _analysis_of(table: TableSession) -> Markup:
+    best, (record, seat) = table.best_response(), table.played[-1]
+    name = table.sitting.short_name
+    line = Markup("") if best is None else best_response_line(name, best.outcome.scores[seat])
+    return line + analysis_panel(record, seat, table.dealt.partner, make_expert(), "your")
 
 
 def _document(content: Markup, follow: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import logging
 import math
 import os
 import re
@@ -55,7 +54,7 @@ from dond.web.occupants import (
     sitting_of,
     source_choices,
 )
-from dond.web.play_page import PlaySession, forward_log
+from dond.web.play_page import PlaySession
 from dond.web.recorded import game_of, is_person, read_records, replay_files, seat_names, title
 from dond.web.replay_page import beliefs, best_answer, policy, result_or_reason
 from dond_marl.envs.turn import choose_action
@@ -284,17 +283,6 @@ def test_left_games_are_not_written(tmp_path):
         if thread.name == "partner":
             thread.join()
     assert not session.table.is_over and not (tmp_path / "deep").exists()
-
-
-def test_partner_log_reaches_its_thread():
-    tasks, log = [], logging.getLogger("dond_marl.local_model")
-    with forward_log(tasks.append):
-        log.warning("making a model: two minutes; kept in /some/folder")
-        other = threading.Thread(target=log.warning, args=("elsewhere",))
-        other.start()
-        other.join()
-    log.warning("afterwards")
-    assert tasks == ["making a model: two minutes"]
 
 
 def test_write_errors_keep_the_result(tmp_path):
