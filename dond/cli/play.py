@@ -143,9 +143,9 @@ def _play(screen: Terminal, table: TableSession, games: int) -> None:
         _show_best(screen, table)
         screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
-        deals, own, other = tally(table.played)
+        deals, persons, other = tally(table.played)
         outcome = f"{games} games, {count_noun(deals, 'deal')}"
-        screen.write(f"\n{outcome}: you {own:.2f}, they {other:.2f} points of ten", "bold")
+        screen.write(f"\n{outcome}: you {persons:.2f}, they {other:.2f} points of ten", "bold")
 
 
 def _play_game(screen: Terminal, table: TableSession) -> None:

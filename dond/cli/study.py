@@ -115,7 +115,7 @@ def _check_codes(folder: Path, codes: Path) -> None:
     from dond.study.journal import read_journal
     from dond.study.running_study import digest
 
-    known = {event.data.get("code") for event in read_journal(folder) if event.kind == "answered"}
+    digests = {event.data.get("code") for event in read_journal(folder) if event.kind == "answered"}
     try:
         handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:
@@ -127,7 +127,7 @@ def _check_codes(folder: Path, codes: Path) -> None:
         raise InputError("no code was handed in: give a code a line")
     for code, times in Counter(lines).items():
         again = f", handed in {times} times" if times > 1 else ""
-        print_line(f"{code}: {'given out here' if digest(code) in known else 'not given out here'}{again}")
+        print_line(f"{code}: {'given out here' if digest(code) in digests else 'not given out here'}{again}")
 
 
 @click.command("analyse", cls=Command)

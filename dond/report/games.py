@@ -94,8 +94,8 @@ def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums
             pair = frozenset(leg.seats)
             if len(pair) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
-                    new = CandidateGame((*merit, -number), number, order, row, leg)
-                    best[kind][pair] = max(best[kind].get(pair, new), new, key=lambda candidate: candidate.merit)
+                    game = CandidateGame((*merit, -number), number, order, row, leg)
+                    best[kind][pair] = max(best[kind].get(pair, game), game, key=lambda candidate: candidate.merit)
         for kind, of_kind in best.items():  # bounds the memory
             best[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
     return {kind: list(of_kind.values()) for kind, of_kind in best.items()}, sums, number_of_games

@@ -193,12 +193,14 @@ def lineage(facts: RunFacts) -> Section:
             rows.append(TableRow(child.name, (child.origin, f"after round {child.born}", None, score, reason)))
     heads = ("role", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots and best responses", heads, tuple(rows))]
-    if taken := tuple(
+    if decided := tuple(
         TableRow(f"round {number + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
         for number, d in facts.decisions
         if d.kind != "stage"
     ):
-        tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
+        tables.append(
+            Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), decided, "when")
+        )
     tables += members_in_words(member for member in members if member.role == "fixed")
     fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
     gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))

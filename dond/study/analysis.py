@@ -77,7 +77,7 @@ def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
     # Its mean is the product of the means, and its spread over clusters that of the product's linearization.
     product = means[0] * means[1] + means[1] * (human - means[0]) + means[0] * (agent - means[1])
     values = (human, agent, (human + agent) / 2, product, human * agent)
-    figures = {name: clustered_mean(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
+    figures = {name: clustered_mean(measured, clusters) for name, measured in zip(MEASURES, values, strict=True)}
     people = len({game.participant for game in games})
     deals = clustered_mean(np.array([game.deal for game in games], dtype=np.float64), clusters)
     return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
@@ -128,9 +128,15 @@ def analysis_table(lines: Mapping[str, ConditionSummary]) -> str:
     """The analysis as a Markdown table."""
     heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
     rows = []
-    for name, each in lines.items():
-        counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
-        rows.append((*counts, *(with_interval(each.figures[measure]) for measure in MEASURES)))
+    for name, summary in lines.items():
+        counts = (
+            name,
+            str(summary.participants),
+            str(summary.clusters),
+            str(summary.games),
+            f"{summary.deals.mean:.0%}",
+        )
+        rows.append((*counts, *(with_interval(summary.figures[measure]) for measure in MEASURES)))
     return grid_markdown(heads, rows)
 
 

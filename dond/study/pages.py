@@ -99,8 +99,8 @@ def serve_study(config: StudyConfig, host: str, port: int, password: str | None,
             if not (folder / SETTINGS).is_file():  # written once all occupants could be made, before any event
                 write_settings(folder, dump(config))
             study.start()
-            known = len(study.progress.participants)
-            continued = f", continued with {known} participants" if known else ""
+            participants = len(study.progress.participants)
+            continued = f", continued with {participants} participants" if participants else ""
             where = " on this machine" if alone else ""
             report(
                 f"open {address_of(host, port)}/ in a browser{where}: the study of {folder}{continued}; Ctrl-C stops it"
@@ -266,9 +266,9 @@ class _StudyPages:
         token = request.cookies.get(_cookie(request))
         return None if token is None else self._study.find(token)
 
-    def _page(self, request: Request, values: FormData | None = None, why: str = "") -> Response:
-        """The page of the participant's phase; ``values`` were posted and not accepted because of ``why``."""
-        config, participant, given = self._study.config, self._participant(request), values or FormData()
+    def _page(self, request: Request, values: FormData | None = None, reason: str = "") -> Response:
+        """The page of the participant's phase; ``values`` were posted and not accepted because of ``reason``."""
+        config, participant, posted = self._study.config, self._participant(request), values or FormData()
         if participant is None:
             return self._consent()
         table = self._study.look(participant)
@@ -277,9 +277,9 @@ class _StudyPages:
         version, phase = participant.version, participant.phase  # read first, so that later changes are followed
         table = self._study.look(participant)
         if phase not in ("table", "result"):
-            answers = defaultdict(str, {name: str(value) for name, value in given.items()})
+            answers = defaultdict(str, {name: str(value) for name, value in posted.items()})
             code = completion_code(request.cookies[_cookie(request)])
-            content = render("study", phase, config, participant, answers, code, why)
+            content = render("study", phase, config, participant, answers, code, reason)
             return self._show(HEADLINES[phase], content, participant, version if phase == "waiting" else None)
         if table is None:  # the last game was left a moment ago
             return _see_root()
@@ -289,8 +289,8 @@ class _StudyPages:
         follow = None if table.to_move == participant.number and table.partner != PERSON else version
         return self._show(game_headline(table, seat), game_page(config, table, seat), participant, follow)
 
-    def _consent(self, why: str = "") -> Response:
-        return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", why))
+    def _consent(self, reason: str = "") -> Response:
+        return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", reason))
 
     def _show(
         self, headline: str, content: Markup, participant: Participant | None = None, version: int | None = None
@@ -338,7 +338,7 @@ def game_page(config: StudyConfig, table: StudyTable, seat: int, reply: TableRep
         facts.append(f"{config.study.turn:.0f} seconds for an act")
     shown = board.view_before_turn(state, seat) if view is None else view
     split = board.initial_split(shown) if reply.split is None else reply.split
-    turn = board.turn_form(shown, split, "/act", _hidden_fields(table), playing=view is not None, why=reply.reason)
+    turn = board.turn_form(shown, split, "/act", _hidden_fields(table), playing=view is not None, reason=reply.reason)
     return board.game_section(
         state,
         seat,
@@ -354,5 +354,5 @@ def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: 
     """The end of a game; whose points are shown is a setting."""
     ending = ending_text(table.state, seat) if table.end == "finished" else None
     spoken = board.conversation(table.game.state_known_to(seat), seat, PARTNER)
-    who = "You have" if table.blame == participant else f"{PARTNER} has"
-    return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, who)
+    subject = "You have" if table.blame == participant else f"{PARTNER} has"
+    return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, subject)

@@ -186,8 +186,8 @@ class RunningStudy:
         with self._lock:
             self._expect(participant, "questions")
             rows = self.config.questionnaire
-            given = {question.name: _parse_answer(question, answers.get(question.name)) for question in rows}
-            self._write(participant.number, "answered", {"answers": given, "code": digest(completion_code(token))})
+            accepted = {question.name: _parse_answer(question, answers.get(question.name)) for question in rows}
+            self._write(participant.number, "answered", {"answers": accepted, "code": digest(completion_code(token))})
 
     def withdraw(self, participant: Participant) -> None:
         """Stop taking part; the current table ends."""
@@ -202,18 +202,18 @@ class RunningStudy:
     def tick(self) -> None:
         """Pair waiting participants and end waits and turns that took too long. To be called every second."""
         with self._lock:
-            now, study = self._clock(), self.config.study
+            moment, study = self._clock(), self.config.study
             for participant in self.progress.participants:
                 if participant.phase != "waiting":
                     continue
                 assert participant.since is not None
                 if not participant.alone and (other := self._mate_for(participant)) is not None:
                     self._pair(participant, other)
-                elif participant.alone or (now - participant.since).total_seconds() > study.waiting:
+                elif participant.alone or (moment - participant.since).total_seconds() > study.waiting:
                     self._give_up_waiting(participant)
             for table in self.progress.tables:
                 mover = table.to_move if table.partner == PERSON else None
-                if mover is not None and (now - table.began).total_seconds() > study.turn:
+                if mover is not None and (moment - table.began).total_seconds() > study.turn:
                     self._write(mover, "closed", {"table": table.number, "why": "late"})
 
     def _seat(self, participant: Participant) -> None:
@@ -233,12 +233,12 @@ class RunningStudy:
 
     def _mate_for(self, participant: Participant) -> Participant | None:
         """A waiting participant who can be paired with this one and whose browser is present."""
-        now = self._clock()
+        moment = self._clock()
         for other in self.progress.participants:
             fits = other.number == participant.mate if participant.mate is not None else other.mate is None
             if other.phase == "waiting" and fits and other.number != participant.number and not other.alone:
                 last = self._last_request.get(other.number)
-                if last is not None and (now - last).total_seconds() <= PRESENT:
+                if last is not None and (moment - last).total_seconds() <= PRESENT:
                     return other
         return None
 
@@ -289,9 +289,9 @@ class RunningStudy:
         self.progress.apply(event)
 
 
-def _parse_answer(question: QuestionConfig, given: object) -> str | int:
+def _parse_answer(question: QuestionConfig, typed: object) -> str | int:
     """The answer to a question: a text, or the number of a level or option. Raises :class:`NotAccepted`."""
-    text = str(given or "").strip()
+    text = str(typed or "").strip()
     if question.kind == "text":
         return text[:MAX_TEXT]
     most = question.points if question.kind == "scale" else len(question.options)

@@ -50,7 +50,7 @@ class LeftTheTable(Exception):
 class TalkLine(NamedTuple):
     """One act of the conversation as the person reads it."""
 
-    mine: bool
+    by_person: bool
     text: str  # the act in English, or the sentence that the person typed
     note: str  # worth of the offer to the person; for a typed sentence also its reading
     message: str = ""  # text that was sent with the act
@@ -155,15 +155,15 @@ def talk_lines(state: State, seat: int, typed: Sequence[str | None] = ()) -> tup
     values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
     lines = []
     for turn, action in enumerate(state.history):
-        mine = turn % 2 == seat
+        is_persons = turn % 2 == seat
         note = ""
         if action.act_type.is_offer:
-            share = action.oA if mine else rest(counts, action.oA)
+            share = action.oA if is_persons else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
         text = phrase_act(action, counts, variant=turn, final=final)
         if typed and (sentence := typed[turn]):
             text, note = sentence, f"read as: {text}{f' · {note}' if note else ''}"
-        lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
+        lines.append(TalkLine(is_persons, text, note, state.messages[turn] if state.messages else ""))
     return tuple(lines)
 
 
@@ -175,17 +175,19 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     table.add_column(overflow="fold")
     for turn, spoken in list(enumerate(talk_lines(state, seat)))[since:]:
         words = spoken.text + (f' "{spoken.message}"' if spoken.message else "")
-        table.add_row(f"{turn + 1}.", Text(SIDES[spoken.mine], "cyan" if spoken.mine else "magenta"), Text(words))
+        table.add_row(
+            f"{turn + 1}.", Text(SIDES[spoken.by_person], "cyan" if spoken.by_person else "magenta"), Text(words)
+        )
     return table
 
 
 def table_now(view: View) -> Table:
     """The pool, the person's values, and both latest offers as what the person would get."""
-    left = None if view.theirs is None else rest(view.counts, view.theirs)
+    offered = None if view.theirs is None else rest(view.counts, view.theirs)
     rows: list[Row] = [
         ("on the table", view.counts, _points(view.values, view.counts)),
         ("worth to you", view.values, "each"),
-        ("they leave you", left, _points(view.values, left)),
+        ("they leave you", offered, _points(view.values, offered)),
         ("you asked for", view.mine, _points(view.values, view.mine)),
     ]
     if view.revealed:
@@ -197,11 +199,11 @@ def describe_action(action: Action, view: View, label: str = "") -> str:
     """An act by ``label`` (its name by default), and its worth to the person."""
     label = label or action.act_type.name
     if action.act_type.is_offer:
-        mine = f"{describe_items(action.oA)} ({points(worth(view.values, action.oA))})"
-        return f"{label}: you keep {mine}, they get {describe_items(rest(view.counts, action.oA))}"
+        kept_items = f"{describe_items(action.oA)} ({points(worth(view.values, action.oA))})"
+        return f"{label}: you keep {kept_items}, they get {describe_items(rest(view.counts, action.oA))}"
     if action.act_type is Act.AGREE and view.theirs is not None:
-        left = rest(view.counts, view.theirs)
-        return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
+        items = rest(view.counts, view.theirs)
+        return f"{label}: you get {describe_items(items)} ({points(worth(view.values, items))})"
     return label
 
 
@@ -229,19 +231,19 @@ def talk_would_end(view: View) -> str:
 
 def turns_left(state: State) -> str:
     """The number of acts left, and what that means near the end."""
-    left = state.turns_remaining
+    acts = state.turns_remaining
     if state.is_over:
         return "the talk is over"
-    if left == 1:
+    if acts == 1:
         return "Last act of all: accept, or claim exactly what they leave you"
-    return f"{left} acts left" + (", this is your last one" if left == 2 else "")
+    return f"{acts} acts left" + (", this is your last one" if acts == 2 else "")
 
 
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
     """The seats of a game, in one line."""
-    which = f"game {game} of {games} · " if games > 1 else ""
+    position = f"game {game} of {games} · " if games > 1 else ""
     you, other = (" and open", "") if seat == 0 else ("", ", who opens")
-    return f"{which}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
+    return f"{position}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
 
 
 def ending_text(state: State, seat: int) -> tuple[str, str]:
@@ -259,10 +261,10 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
     }[outcome.ending]
     if outcome.ending in (Ending.AGREE, Ending.DISAGREE, Ending.ILLEGAL):
         return word, f"{how}."
-    why = "the claims fit" if outcome.deal else "the claims do not fit"
+    reason = "the claims fit" if outcome.deal else "the claims do not fit"
     if None in state.claims:
-        why = "not both had claimed"
-    return word, f"{how}, and {why}."
+        reason = "not both had claimed"
+    return word, f"{how}, and {reason}."
 
 
 def ending(state: State, seat: int) -> str:
@@ -290,17 +292,17 @@ def frontier_table(state: State, seat: int) -> Table:
     plane, outcome = plane_of(state, seat), state.outcome
     assert outcome is not None
     share = None if outcome.allocation is None else outcome.allocation[seat]
-    lines = {(spot.mine, spot.theirs): spot.items for spot in plane.frontier}
+    lines = {(spot.own_score, spot.partner_score): spot.items for spot in plane.frontier}
     note = "<- this game" if plane.deal else "<- this game: no deal"
     if plane.deal and plane.landed not in lines:
         note = "<- this game: more was possible"
     lines[plane.landed] = share or (0, 0, 0)
     table = _plain_table(*ITEMS, "you", "they", "")
     for scores, items in sorted(lines.items(), reverse=True):
-        here = scores == plane.landed
-        cells = ["-"] * 3 if here and share is None else [str(number) for number in items]
-        style = ("bold green" if plane.deal else "bold red") if here else ""
-        table.add_row(*cells, *map(str, scores), note if here else "", style=style)
+        is_landed = scores == plane.landed
+        cells = ["-"] * 3 if is_landed and share is None else [str(number) for number in items]
+        style = ("bold green" if plane.deal else "bold red") if is_landed else ""
+        table.add_row(*cells, *map(str, scores), note if is_landed else "", style=style)
     return table
 
 
@@ -339,7 +341,7 @@ class Step(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many acts came before."""
+        """The number of acts before this one."""
         return len(self.state.history)
 
 
@@ -358,7 +360,7 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
 
 
 def act_sentence(step: Step) -> str:
-    """What is said in a step, in words."""
+    """The sentence for one step of a game."""
     if step.action is None:
         return ""
     rules, counts = step.state.rules, step.state.scenario.counts
@@ -372,9 +374,9 @@ def describe_act(action: Action, state: State) -> str:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
         return f"{name} {describe_items(split)} ({points(worth(values, split))})"
     offered = state.claims[1 - state.mover]
-    left = offered and rest(state.scenario.counts, offered)
+    items = offered and rest(state.scenario.counts, offered)
     return {
-        Act.AGREE: "accept" + (f" {describe_items(left)} ({points(worth(values, left))})" if left else ""),
+        Act.AGREE: "accept" + (f" {describe_items(items)} ({points(worth(values, items))})" if items else ""),
         Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
         Act.END: "stop talking: the latest claims stand",
     }[act]

@@ -242,12 +242,12 @@ def _without_politeness(line: str) -> str:
 
 
 def _annotator_reading(line: str, view: View) -> Reading:
-    found = _annotate(line, view)
-    if found.action is None:
-        return _explain(found.why, line, view)
-    if found.action.act_type is Act.DISAGREE:
+    reading = _annotate(line, view)
+    if reading.action is None:
+        return _explain(reading.why, line, view)
+    if reading.action.act_type is Act.DISAGREE:
         return _leave(view) if "walk away" in line and not _NEGATED.search(line) else _refuse(view)
-    return Reading((found.action,))
+    return Reading((reading.action,))
 
 
 def _annotate(line: str, view: View) -> ActReading:

@@ -250,6 +250,6 @@ def points_of_ten(record: GameRecord, seat: int) -> float:
 
 def tally(played: Sequence[tuple[GameRecord, int]]) -> tuple[int, float, float]:
     """The deals, the person's and the partner's mean points of ten in one game or more, each with the person's seat."""
-    mine = sum(points_of_ten(record, seat) for record, seat in played) / len(played)
-    theirs = sum(points_of_ten(record, 1 - seat) for record, seat in played) / len(played)
-    return sum(record.outcome.deal for record, _ in played), mine, theirs
+    persons = sum(points_of_ten(record, seat) for record, seat in played) / len(played)
+    partners = sum(points_of_ten(record, 1 - seat) for record, seat in played) / len(played)
+    return sum(record.outcome.deal for record, _ in played), persons, partners

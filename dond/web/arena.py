@@ -41,7 +41,7 @@ class Match(NamedTuple):
     names: tuple[str, str]
     source: str
     seed: int
-    both: tuple[Figures, Figures]  # of the first and of the second, over both seats
+    figures: tuple[Figures, Figures]  # of the first and of the second, over both seats
     ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
@@ -74,20 +74,22 @@ def play_match(
         exported = records_of(games, names if order == 0 else names[::-1], source=source.label, seed=seed)
         exported = name_occupants(exported, Noise(seed, (order,), games.size))
         ranked_games += list(zip(welfare, exported, strict=True))
-    own, others = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
+    first_outcomes, second_outcomes = (join_seats((seats[0][player], seats[1][player])) for player in (0, 1))
     # Places are rounded to half a point of ten, so that circles do not overlap.
-    places, number = score_pairs(own._replace(own=np.round(own.own * 2) / 2, left=np.round(own.left * 2) / 2))
+    places, number = score_pairs(
+        first_outcomes._replace(own=np.round(first_outcomes.own * 2) / 2, left=np.round(first_outcomes.left * 2) / 2)
+    )
     ranked = sorted(ranked_games, key=lambda game: game[0])
     points = [[figures(player, CONFIDENCE).points for player in order] for order in seats]
     return Match(
         names,
         source.label,
         seed,
-        (figures(own, CONFIDENCE), figures(others, CONFIDENCE)),
-        mean_over_scenarios(own.own - own.left, own.groups, CONFIDENCE),
+        (figures(first_outcomes, CONFIDENCE), figures(second_outcomes, CONFIDENCE)),
+        mean_over_scenarios(first_outcomes.own - first_outcomes.left, first_outcomes.groups, CONFIDENCE),
         (points[0][0], points[1][1]),
         (points[1][0], points[0][1]),
-        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
+        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda spot: -spot[2])),
         tuple(record for _, record in ranked[::-1][:SHOWN]),
         tuple(record for _, record in ranked[:SHOWN]),
         2 * scenarios,
@@ -99,7 +101,7 @@ def arena_page(
     values: Mapping[str, str],
     data_dir: Path | None,
     match: Match | None = None,
-    why: str = "",
+    reason: str = "",
     link: Callable[[GameRecord], str] = str,
 ) -> Markup:
     """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
@@ -107,7 +109,7 @@ def arena_page(
     chosen = {field: menu.names.get(key, key) for field, key in chosen.items()}
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
     values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
-    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, why)
+    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, reason)
     if match is None:
         return page
     games = {
@@ -120,8 +122,8 @@ def arena_page(
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
     """Play the match of a posted form. Raises one of :data:`dond.web.occupants.CHOICE_ERRORS`."""
     first, second = (menu.candidate(values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
-    known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
-    if len(known) > 1:
+    rule_sets = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
+    if len(rule_sets) > 1:
         raise ValueError("these two come from leagues that are played by different rules")
     (player, player_name), (partner, partner_name) = make_partner(first), make_partner(second)
     size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
@@ -131,7 +133,7 @@ def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | Non
         (player, partner),
         (player_name, partner_name),
         make_source(values.get("source", ""), data_dir),
-        known.pop() if known else Rules(),
+        rule_sets.pop() if rule_sets else Rules(),
         scenarios=size,
         seed=parse_whole_number("seed", values.get("seed", ""), 0, 2**63 - 1),
     )

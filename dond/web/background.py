@@ -32,9 +32,9 @@ async def in_background(work: Callable[..., T], *args: Any) -> T:
 
 async def wait_for_change(current: Callable[[], int], request: Request) -> bool:
     """Wait until ``current()`` differs from the request's ``version``, at most ``LONGEST_WAIT`` seconds; whether so."""
-    seen = request.query_params.get("version", "")
+    version = request.query_params.get("version", "")
     for _ in range(round(LONGEST_WAIT / POLL)):
-        if str(current()) != seen or await request.is_disconnected():
+        if str(current()) != version or await request.is_disconnected():
             break
         await asyncio.sleep(POLL)
-    return str(current()) != seen
+    return str(current()) != version

@@ -58,12 +58,12 @@ def headline(view: View) -> str:
     """The state of the negotiation in one line, on the person's turn."""
     state, sort = view.state, "Tap items to sort them, then propose."
     last = state.history[-1].act_type if state.history else None
-    left = None if view.theirs is None else rest(view.counts, view.theirs)
-    share = "" if left is None else f"{describe_items(left)}, worth {points(worth(view.values, left))} to you"
+    offered = None if view.theirs is None else rest(view.counts, view.theirs)
+    share = "" if offered is None else f"{describe_items(offered)}, worth {points(worth(view.values, offered))} to you"
     if last is None:
         return f"You open. {sort}"
-    if left is not None and last.is_offer:
-        if not any(left):
+    if offered is not None and last.is_offer:
+        if not any(offered):
             return "They want everything: you would get nothing."
         return f"They {'insist: you get' if last is Act.INSIST else 'offer you'} {share}."
     if last is Act.DISAGREE:
@@ -73,12 +73,12 @@ def headline(view: View) -> str:
 
 def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
     """The buttons of all acts by act number; ``split``: the split on the table."""
-    mine = f"this split, {points(worth(view.values, split))} for you"
+    worth_of_split = f"this split, {points(worth(view.values, split))} for you"
     offered = None if view.theirs is None else points(worth(view.values, rest(view.counts, view.theirs)))
     ends = view.state.rules.disagree == "ends"
     no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
     texts = {
-        Act.PROPOSE: ("Propose", mine),
+        Act.PROPOSE: ("Propose", worth_of_split),
         Act.INSIST: ("Insist", FIRMER),
         Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
         Act.DISAGREE: no,
@@ -107,7 +107,7 @@ def describe_reading(action: Action, view: View) -> str:
     return describe_action(action, view, label)
 
 
-def describe_unread(line: str, why: str, times: int) -> str:
+def describe_unread(line: str, reason: str, times: int) -> str:
     """The answer to a line that was not understood, the ``times``-th in a row; each answer helps further."""
     quoted = line if len(line) <= 60 else f"{line[:59]}…"
     if times == 1:
@@ -116,7 +116,7 @@ def describe_unread(line: str, why: str, times: int) -> str:
         help_ = "Try it like this: “I take the hats, you get the rest.”"
     if times > 2:
         help_ += f" That was line {times}; you can also tap the items and press Propose."
-    return f"“{quoted}” was not understood: {why}. {help_}"
+    return f"“{quoted}” was not understood: {reason}. {help_}"
 
 
 # Form fields
@@ -124,10 +124,10 @@ def describe_unread(line: str, why: str, times: int) -> str:
 
 def posted_split(values: FormData, counts: Triple) -> Triple | None:
     """The split of a posted form; ``None`` if its :data:`KEEP` fields are no items of the pool."""
-    kept = values.getlist(KEEP)
-    books, hats, balls = (kept.count(str(index)) for index in range(len(ITEMS)))
+    indices = values.getlist(KEEP)
+    books, hats, balls = (indices.count(str(index)) for index in range(len(ITEMS)))
     fits = all(n <= most for n, most in zip((books, hats, balls), counts, strict=True))
-    return (books, hats, balls) if fits and books + hats + balls == len(kept) else None
+    return (books, hats, balls) if fits and books + hats + balls == len(indices) else None
 
 
 def posted_action(values: FormData, counts: Triple) -> Action | None:
@@ -215,8 +215,8 @@ def game_section(
         "data-said": json.dumps([[action.act_type.name, list(action.oA)] for action in state.history]),
         "data-acts": rules.max_turns,
     }
-    taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
-    pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
+    sides = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
+    pips = [*sides, *[None] * (rules.max_turns - len(sides))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
     return render("table", "game", heading, facts, pips, spoken, hand, data)
 
@@ -236,7 +236,7 @@ def turn_form(
     *,
     messages: bool = False,
     playing: bool = True,
-    why: str = "",
+    reason: str = "",
     part: str | None = None,
 ) -> Markup:
     """The form of a turn, posted to ``action``: the board, and a button for each act.
@@ -250,7 +250,7 @@ def turn_form(
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
     message = messages and view.state.rules.message_length > 0
     return render(
-        "table", "turn", view, split, action, hidden, buttons, highlighted, offered, message, playing, why, part
+        "table", "turn", view, split, action, hidden, buttons, highlighted, offered, message, playing, reason, part
     )
 
 

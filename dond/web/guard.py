@@ -74,8 +74,8 @@ def guarded_site(
     """
 
     async def show_problem(_: Request, error: Exception) -> Response:
-        why, status = (one_sentence(error), 409) if isinstance(error, DondError) else ("There is no such page.", 404)
-        content = render("forms", "problem", why)
+        text, status = (one_sentence(error), 409) if isinstance(error, DondError) else ("There is no such page.", 404)
+        content = render("forms", "problem", text)
         return HTMLResponse(document(title, "Not here", content, navigation=navigation), status)
 
     stack = [Middleware(Guard, secret=secret)]
@@ -122,9 +122,9 @@ class Guard(BaseHTTPMiddleware):
             return self._enter(secret, str((await form_fields(request)).get("password", "")), request, "/")
         return _ask(secret, "", 401)
 
-    def _enter(self, secret: Secret, given: str, request: Request, target: str) -> Response:
+    def _enter(self, secret: Secret, typed: str, request: Request, target: str) -> Response:
         """Set the cookie and lead to ``target`` if ``given`` is the secret; ask again otherwise."""
-        if not _equal(given, secret.value):
+        if not _equal(typed, secret.value):
             return _ask(secret, "This is not the right one.", 403)
         answer = RedirectResponse(target if not target.startswith("//") else "/", 303)
         # Lax, not strict: the printed address must work from a mail. POST requests of other sites fail by Origin.
@@ -132,8 +132,8 @@ class Guard(BaseHTTPMiddleware):
         return answer
 
 
-def _ask(secret: Secret, why: str, status: int) -> Response:
-    content = render("guard", "enter", secret.title, why)
+def _ask(secret: Secret, reason: str, status: int) -> Response:
+    content = render("guard", "enter", secret.title, reason)
     return HTMLResponse(document("Deal or no deal", secret.title, content), status)
 
 
@@ -170,6 +170,6 @@ def cookie_name(request: Request, purpose: str) -> str:
     return f"dond_{purpose}_{(request.scope.get('server') or ('', 0))[1]}"
 
 
-def _equal(given: str, expected: str) -> bool:
+def _equal(typed: str, expected: str) -> bool:
     """Compare secrets in constant time."""
-    return secrets.compare_digest(given.encode(), expected.encode())
+    return secrets.compare_digest(typed.encode(), expected.encode())

@@ -55,7 +55,7 @@ class Stage(NamedTuple):
 
     text: str
     rounds: int  # played so far
-    now: bool
+    is_current: bool
 
 
 class LeagueView(NamedTuple):
@@ -109,7 +109,7 @@ class LeagueView(NamedTuple):
 
 @dataclass
 class _RoundsRead:
-    """What a follower has read of a ledger."""
+    """The part of a ledger that a follower has read."""
 
     config: Config
     history: History
@@ -198,7 +198,7 @@ class Follower:
         self.config()
         states = self._ledger.states()
         members = self._ledger.members()
-        return [(each.name, describe_member(each, states.get(each.name)), each.spec) for each in members]
+        return [(member.name, describe_member(member, states.get(member.name)), member.spec) for member in members]
 
     def partner(self, name: str) -> Partner:
         """A member with its current weights. Raises ``BlobError`` too."""
@@ -215,17 +215,17 @@ class Follower:
         config, history, ledger = read.config, read.history, self._ledger
         confidence, cross = config.league.confidence, history.cross
         standings = ladder_of(cross, confidence, read.responses)
-        place = {name: at for at, name in enumerate(cross.members)}
-        order = [place[row.member] for row in standings]
+        index_of = {name: i for i, name in enumerate(cross.members)}
+        order = [index_of[row.member] for row in standings]
         means = np.ma.masked_invalid(cross.payoffs().mean).mean(axis=1).filled(np.nan)  # over the seats with games
         members = ledger.members()
         over = history.round >= config.schedule.total
         mains = [member.name for member in members if member.role == "main"]
         played = history.stages[: config.league.rounds]
-        now = (history.stages or [0])[-1]
+        current = (history.stages or [0])[-1]
         stages = [
-            Stage(describe(config, stage), played.count(at), not over and at == now)
-            for at, stage in enumerate(config.curriculum)
+            Stage(describe(config, stage), played.count(i), not over and i == current)
+            for i, stage in enumerate(config.curriculum)
         ]
         short = short_names(cross.members)
         return LeagueView(
@@ -262,8 +262,8 @@ class Leagues:
     def runs(self) -> list[Path]:
         """All runs, the selected one first, then by the time of the latest write."""
         inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
-        places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
-        runs = [run for place in places for run in run_folders(place) if (run / LEDGER).is_file()]
+        places = [folder for folder in (self._folder, *inside) if not folder.name.isdigit()]
+        runs = [run for folder in places for run in run_folders(folder) if (run / LEDGER).is_file()]
         runs.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
         return runs if self._selected is None else [self._selected, *(run for run in runs if run != self._selected)]
 

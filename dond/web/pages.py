@@ -129,7 +129,7 @@ class _Pages:
         try:
             match = await in_background(match_of, menu, values, self._desk.data_dir)
         except CHOICE_ERRORS as error:
-            return _page("Arena", arena_page(menu, values, self._desk.data_dir, why=one_sentence(error)))
+            return _page("Arena", arena_page(menu, values, self._desk.data_dir, reason=one_sentence(error)))
 
         def link(record: GameRecord) -> str:
             return GameAddress(token=self._store.add(record)).url()
@@ -148,8 +148,8 @@ class _Pages:
             record = from_json(text.split("\n")[0])
             replay(record)
         except RecordError as error:
-            why = f"This file cannot be opened: {one_sentence(error)}"
-            return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, why))
+            reason = f"This file cannot be opened: {one_sentence(error)}"
+            return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, reason))
         return RedirectResponse(GameAddress(token=self._store.add(record, opened=True)).url(), 303)
 
     async def policy(self, request: Request) -> Response:
@@ -214,17 +214,17 @@ class _Pages:
         """Whether a visitor asked for the chosen policies of this view, at any step; the oldest are forgotten."""
         return view.at_step(0) in self._queried
 
-    def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
+    def _replay(self, view: ReplayView, plays: bool, reason: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
-        notes, asked = [why] if why else [], view.game
+        notes, game = [reason] if reason else [], view.game
         files = replay_files(self._desk.book, self._desk.games)
         listed: dict[str, str] = {}
-        file = "" if asked.token else asked.file or next(iter(files), "")
-        shown = Markup("") if files or asked.token else render("replay", "nothing")
+        file = "" if game.token else game.file or next(iter(files), "")
+        shown = Markup("") if files or game.token else render("replay", "nothing")
         about, number = "", 0
         try:
-            if asked.token:
-                record, opened = self._store.get(asked.token)
+            if game.token:
+                record, opened = self._store.get(game.token)
                 about = f"{title(record)}.{' From a file of yours; it is not stored here.' if opened else ''}"
                 shown = self._stepper(record, view, plays)
             elif file and file not in files:
@@ -235,12 +235,12 @@ class _Pages:
                 if inexact:
                     notes.append(f"{inexact} games of this file cannot be replayed exactly: left out.")
                 newest = range(len(exact), max(len(exact) - MAX_LISTED, 0), -1)
-                listed = {str(at): f"{at}. {title(exact[at - 1])}" for at in newest}
-                number = int(asked.game) if asked.game in listed else len(exact)
+                listed = {str(i): f"{i}. {title(exact[i - 1])}" for i in newest}
+                number = int(game.game) if game.game in listed else len(exact)
                 if not exact:
                     notes.append(f"{file} holds no game that can be replayed.")
-                elif asked.game not in ("", str(number)):
-                    missing = asked.game[:20]
+                elif game.game not in ("", str(number)):
+                    missing = game.game[:20]
                     notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
                 if exact:
                     view = view._replace(game=GameAddress(file, str(number)))

@@ -148,7 +148,9 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         hand = render("play", "closing", shown, address, table.number, recorded, note, bool(session.write_error))
     elif view is not None:
         split = session.split if reply.split is None else reply.split
-        turn = board.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.reason, part="content")
+        turn = board.turn_form(
+            view, split, f"{address}/act", hidden, messages=True, reason=reply.reason, part="content"
+        )
         advice = "" if table.hint is None else f"{describe_act(table.hint.action, state)}{table.hint.sureness}"
         hidden["unread"] = reply.unread
         heading = board.headline(view)
@@ -298,8 +300,8 @@ class PlayPages:
             follow = f"{address}/changed?version={session.version}" if waits else None
         return HTMLResponse(_document(content, follow))
 
-    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, why: str = "") -> Response:
-        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, why)))
+    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, reason: str = "") -> Response:
+        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, reason)))
 
 
 def _analysis_of(table: TableSession) -> Markup:

@@ -197,7 +197,7 @@ def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
     if guess is None:
         return None
     chances = guess.identity[0].tolist() if guess.members else []
-    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
+    members = sorted(zip(guess.members, chances, strict=True), key=lambda pair: -pair[1])
     return Beliefs(tuple(tuple(map(float, item)) for item in guess.values[0]), tuple(members[:MAX_MEMBERS]))
 
 

@@ -172,7 +172,7 @@ def test_choices_of_acts():
 
 def test_talk_lines():
     lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, (None, "gimme the hats lol"))
-    assert [line.mine for line in lines] == [False, True]
+    assert [line.by_person for line in lines] == [False, True]
     assert "4 points" in lines[0].note and "8 points" in lines[1].note and lines[1].note.startswith("read as:")
     assert lines[1].text == "gimme the hats lol"
 
@@ -186,11 +186,11 @@ def test_plane_of_scores():
         (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
         for a in range(2) for b in range(3) for c in range(3)
     }  # fmt: skip
-    assert sorted((spot.mine, spot.theirs) for spot in at.spots) == sorted(pairs)
-    assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
-    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)] == [at.landed]
-    assert {(s.mine, s.theirs, s.best, s.nash) for s in at.spots} == {
-        (s.theirs, s.mine, s.best, s.nash) for s in plane_of(DEAL, 1).spots
+    assert sorted((spot.own_score, spot.partner_score) for spot in at.spots) == sorted(pairs)
+    assert [(s.own_score, s.partner_score) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
+    assert [(s.own_score, s.partner_score) for s in at.spots if s.nash] == [(8, 8)] == [at.landed]
+    assert {(s.own_score, s.partner_score, s.best, s.nash) for s in at.spots} == {
+        (s.partner_score, s.own_score, s.best, s.nash) for s in plane_of(DEAL, 1).spots
     }
 
 
@@ -549,11 +549,11 @@ def test_match_equals_single_games():
     answered = points_of_ten(rollout((second, first), dealt, seed=5).scores, dealt.pool_values)
     assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
     assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
-    assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
-    assert match.both[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
-    assert match.ahead.mean == pytest.approx(match.both[0].points.mean - match.both[1].points.mean)
+    assert match.figures[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
+    assert match.figures[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
+    assert match.ahead.mean == pytest.approx(match.figures[0].points.mean - match.figures[1].points.mean)
     deals = (opened.sum(axis=1) > 0).mean() + (answered.sum(axis=1) > 0).mean()
-    assert match.both[0].deals.mean == pytest.approx(deals / 2)
+    assert match.figures[0].deals.mean == pytest.approx(deals / 2)
     assert sum(games for _, _, games in match.places) == match.games == 200
     assert min(sum(record.outcome.scores) for record in match.best) > 0
     assert "200 games" in render("arena", "figures", match)
@@ -706,8 +706,8 @@ def test_ladder_answers_and_missing_rank(league):
 def test_summary_and_final_evaluation(finished_league, league, tmp_path):
     as_after(finished_league, 2, tmp_path / "0001")
     running = view_of(tmp_path / "0001")
-    assert league.is_over and not any(stage.now for stage in league.stages)
-    assert not running.is_over and any(stage.now for stage in running.stages)
+    assert league.is_over and not any(stage.is_current for stage in league.stages)
+    assert not running.is_over and any(stage.is_current for stage in running.stages)
     assert running.headline[0] in panel("summary", running)
     late = tmp_path / "late" / "0001"
     as_after(finished_league, 4, late)
