@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond.table.frontier import plane_of
-from dond.table.sentences import Reading
-from dond.table.typed_lines import help_line, read_line
+from dond.table.typed_lines import Reading, help_line, read_line
 from dond_marl.game import (
     ITEMS,
     SEATS,

@@ -20,9 +20,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dond.table.game import describe_act, ending_text, turns_left, warning
-from dond.table.sentences import Reading
 from dond.table.session import Sitting, TableSession, write_down
-from dond.table.typed_lines import MAX_CHARACTERS, read_line
+from dond.table.typed_lines import MAX_CHARACTERS, Reading, read_line
 from dond.web import bargaining_table as board
 from dond.web.after_game import GameAddress, analysis_panel, best_response_line, result
 from dond.web.background import in_background, wait_for_change

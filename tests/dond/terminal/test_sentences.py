@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond.table.game import warning
-from dond.table.sentences import NOTHING_TO_AGREE_TO, Reading, read_sentence, refusal
-from dond.table.typed_lines import read_line
+from dond.table.typed_lines import NOTHING_TO_AGREE_TO, Reading, read_line, read_sentence, refusal
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from partners.human import View
 
