@@ -11,11 +11,16 @@ import csv
 import hashlib
 import json
 import shlex
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond.report.games import LeagueGames, find_games
+from dond_marl.errors import InputError, error_line
+from dond_marl.files import user_path
+from dond_marl.occupants import parse_spec
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
 from league.settings.read import Config
@@ -44,6 +49,14 @@ class RunFiles(NamedTuple):
     sha256: dict[str, str]  # by file
 
 
+class CachedCalls(NamedTuple):
+    """The calls of a language model in its response cache, by outcome; ``problem``: why they are not known."""
+
+    cache: str = ""
+    outcomes: tuple[tuple[str | None, int, int, int, int], ...] = ()  # failure, finished, calls, tokens in and out
+    problem: str = ""
+
+
 class RunFacts(NamedTuple):
     """A run at one moment: all that the sections of its report state."""
 
@@ -62,6 +75,7 @@ class RunFacts(NamedTuple):
     curves: tuple[CurvePoint, ...]
     games: LeagueGames
     answers: Mapping[str, Answers]  # own decisions and fallbacks of each language model, failed matches included
+    calls: Mapping[str, CachedCalls]  # by language model
     failures: tuple[tuple[int, str, str], ...]  # round, member at fault, error
     without_practice: Mapping[str, int]  # rounds by learner
     seconds: tuple[float, float]  # of all rounds, and of these planning, statistics and writing
@@ -105,6 +119,7 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
     history, responses, rounds = history_of(ledger, config), responses_of(config), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
     mains = any(learner.role == "main" for learner in config.learners)
+    models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]
     return RunFacts(
         folder=directory.path,
         config=config,
@@ -120,7 +135,8 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         responses=len(responses),
         curves=tuple(learning_curves(ledger, config.league.confidence)),
         games=find_games(config, ledger, directory.blobs),
-        answers=_answers_of_models(ledger, members),
+        answers=_answers_of(models, ledger),
+        calls={member.name: _cached_calls(member) for member in models},
         failures=tuple(ledger.failures()),
         without_practice=ledger.rounds_without_practice(),
         seconds=ledger.clock(),
@@ -132,16 +148,34 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
     )
 
 
-def _answers_of_models(ledger: ReadLedger, members: tuple[Member, ...]) -> dict[str, Answers]:
-    counts = {
-        member.name: Answers() for member in members if member.spec is not None and "llm" in kinds_in(member.spec)
-    }
+def _answers_of(models: list[Member], ledger: ReadLedger) -> dict[str, Answers]:
+    counts = {member.name: Answers() for member in models}
     for number in range(ledger.next_round if counts else 0):
         for leg in (*ledger.legs(number), *ledger.legs(number, failed=True)):
             for name, answers in zip(leg.seats, leg.answers, strict=True):
                 if name in counts:
                     counts[name] += answers
     return counts
+
+
+def _cached_calls(member: Member) -> CachedCalls:
+    kind, options = parse_spec(member.spec or "")
+    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
+    if not isinstance(cache, str):
+        return CachedCalls(problem=f"{member.name} has no response cache (cache), so its calls and tokens are unknown.")
+    query = (
+        "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
+        " GROUP BY failure, finished ORDER BY failure, finished DESC"
+    )
+    try:
+        path = user_path(cache)
+        if not path.is_file():
+            raise FileNotFoundError("no such file")
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+            return CachedCalls(cache, tuple(file.execute(query)))
+    except (OSError, InputError, sqlite3.Error) as error:
+        problem = f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."
+        return CachedCalls(cache, problem=problem)
 
 
 def _check_weights(blobs: Path, members: tuple[Member, ...], states: Mapping[str, LearnerState]) -> tuple[int, int]:

@@ -6,18 +6,13 @@ A section of :mod:`league.tables` takes its own part of the facts; those that on
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from dond.report.collect import RunFacts, RunFiles, read_facts
+from dond.report.collect import CachedCalls, RunFacts, RunFiles, read_facts
 from dond.report.games import games_section
 from dond_marl.dialogues.human_line import stored_human_line
-from dond_marl.errors import InputError, error_line
-from dond_marl.files import user_path
-from dond_marl.occupants import parse_spec
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
 from league.settings.read import Config
@@ -49,7 +44,7 @@ from league.tables.standings import (
 )
 from league.tables.summaries import league_summary, practice_warning
 from league.tasks.answers import Answers
-from league.tasks.values import Member, machine
+from league.tasks.values import machine
 
 KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
 MODELS = "Language models"
@@ -277,12 +272,12 @@ def _version_text(value: object) -> str:
 
 def language_models(facts: RunFacts) -> Section:
     """Answers, calls and tokens of the league's language models; one note if it has none."""
-    config, models = facts.config, [member for member in facts.members if member.name in facts.answers]
+    config = facts.config
     names = [learner.name for learner in config.learners]
     hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in names)
     hints = ("Models gave hints to learners in practice; those calls are not in the ledger.",) if hinted else ()
     failed = _failed_tasks(facts)
-    if not models:
+    if not facts.calls:
         return Section("models", MODELS, ("None: no member of this league is a language model.", *hints), failed)
     tables: list[Table] = [_decision_table(facts.answers)]
     notes = [
@@ -291,10 +286,10 @@ def language_models(facts: RunFacts) -> Section:
         "reply came, a stated fallback played. A game in which a member was not reached enters no figure.",
         *hints,
     ]
-    for member in models:
-        calls, note = _calls_of(member)
-        tables += calls
-        notes.append(note)
+    for name, calls in facts.calls.items():
+        source = f"the entries of {calls.cache}, each query once; leagues with the same cache share them."
+        notes.append(calls.problem or f"Calls of {name}: {source}")
+        tables += [] if calls.problem else [_calls_table(name, calls)]
     return Section("models", MODELS, tuple(notes), (*tables, *failed))
 
 
@@ -316,37 +311,15 @@ def _decision_table(counts: Mapping[str, Answers]) -> Table:
     return Table("Decisions", *align_columns(rows, list(counts)))
 
 
-def _calls_of(member: Member) -> tuple[list[Table], str]:
-    """Calls and tokens of a member, from its response cache; and a note, on a missing cache too."""
-    kind, options = parse_spec(member.spec or "")
-    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
-    if not isinstance(cache, str):
-        return [], f"{member.name} has no response cache (cache), so its calls and tokens are unknown."
-    try:
-        calls = _read_calls(user_path(cache))
-    except (OSError, InputError, sqlite3.Error) as error:
-        return [], f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."
-    heads = ("calls", "prompt tokens", "completion tokens")
-    note = f"Calls of {member.name}: the entries of {cache}, each query once; leagues with the same cache share them."
-    return [Table(f"Calls of {member.name}, by outcome", heads, calls, label="class")], note
-
-
-def _read_calls(path: Path) -> tuple[TableRow, ...]:
-    if not path.is_file():
-        raise FileNotFoundError("no such file")
-    query = (
-        "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
-        " GROUP BY failure, finished ORDER BY failure, finished DESC"
-    )
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-        outcomes = list(file.execute(query))
+def _calls_table(name: str, calls: CachedCalls) -> Table:
     rows = []
-    for failure, finished, *numbers in outcomes:
+    for failure, finished, *numbers in calls.outcomes:
         label = f"no reply: {failure}" if failure is not None else VALID if finished else CUT
-        rows.append(TableRow(str(label), tuple(map(count_cell, numbers))))
-    total = [float(sum(row[column] for row in outcomes)) for column in (2, 3, 4)]
+        rows.append(TableRow(label, tuple(map(count_cell, numbers))))
+    total = [float(sum(row[column] for row in calls.outcomes)) for column in (2, 3, 4)]  # type: ignore[misc]
     rows.append(TableRow("all", tuple(map(count_cell, total))))
-    return tuple(rows)
+    heads = ("calls", "prompt tokens", "completion tokens")
+    return Table(f"Calls of {name}, by outcome", heads, tuple(rows), label="class")
 
 
 def _failed_tasks(facts: RunFacts) -> tuple[Table, ...]:
