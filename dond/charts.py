@@ -89,11 +89,11 @@ def learning_curves(points: Iterable[CurvePoint]) -> dict[str, list[Curve]]:
     for point in points:
         mean, n = point.points.mean, point.points.n
         title = f"{point.member}, after {count_noun(point.round, 'round')}: {mean:.2f}, n = {n:,}"
-        own = lives.setdefault(point.member, [])
-        if not own or point.decisions < own[-1][-1].at:
-            own.append([])
-        own[-1].append(ChartPoint(point.decisions, point.points, title))
-    return {name: list(own) for name, own in lives.items()}
+        lives_of_member = lives.setdefault(point.member, [])
+        if not lives_of_member or point.decisions < lives_of_member[-1][-1].at:
+            lives_of_member.append([])
+        lives_of_member[-1].append(ChartPoint(point.decisions, point.points, title))
+    return {name: list(lives_of_member) for name, lives_of_member in lives.items()}
 
 
 def axes_around(curves: Iterable[Curve]) -> Axes:
@@ -127,8 +127,8 @@ def open_templates(folder: Path, **names: object) -> Environment:
     """The engine of the templates ``NAME.html.j2`` in ``folder`` and of the charts, which may use ``names``."""
 
     def source(name: str) -> str:
-        place = CHARTS if name == "charts" else folder
-        return BETWEEN_TAGS.sub("", (place / f"{name}.html.j2").read_text("utf-8"))
+        folder_of = CHARTS if name == "charts" else folder
+        return BETWEEN_TAGS.sub("", (folder_of / f"{name}.html.j2").read_text("utf-8"))
 
     engine = Environment(loader=FunctionLoader(source), autoescape=True, undefined=StrictUndefined)
     helpers = (

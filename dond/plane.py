@@ -43,7 +43,7 @@ class PlotError(InputError):
 
 
 class Style(NamedTuple):
-    """How a point is drawn. Colours: Okabe and Ito 2008, distinct to colour-blind eyes."""
+    """Look of a point. Colours: Okabe and Ito 2008, distinct to colour-blind eyes."""
 
     marker: str
     colour: str
@@ -93,11 +93,14 @@ def frontier(scenarios: Scenarios) -> Doubles:
     scores, splits = split_scores(scenarios, solutions.max_count)
     points = scores * (TEN / np.maximum(scenarios.pool_values.T[:, :, None], 1))
     means = np.zeros((len(angles), 2))
-    for own, left in (points, points[::-1]):
-        for place, angle in enumerate(angles):
-            worth = np.where(splits, np.cos(angle) * own + np.sin(angle) * left, -1.0)
+    for own_points, partner_points in (points, points[::-1]):
+        for i, angle in enumerate(angles):
+            worth = np.where(splits, np.cos(angle) * own_points + np.sin(angle) * partner_points, -1.0)
             best = worth.argmax(axis=1)[:, None]
-            means[place] += [np.take_along_axis(own, best, 1).mean() / 2, np.take_along_axis(left, best, 1).mean() / 2]
+            means[i] += [
+                np.take_along_axis(own_points, best, 1).mean() / 2,
+                np.take_along_axis(partner_points, best, 1).mean() / 2,
+            ]
     corners: Doubles = np.unique(means.round(9), axis=0)
     return corners
 

@@ -36,7 +36,7 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
         "learn": "filelock pydantic pydantic_core safetensors scipy tensorboard torch yaml",
         "league": "jinja2 markupsafe",
         "llm": "groq httpx huggingface_hub tokenizers transformers",
-        "ui": "h11 starlette uvicorn",
+        "ui": "starlette uvicorn",
         "plot": "PIL matplotlib",
         "frames": "pandas pyarrow",
         "gguf": "accelerate gguf",

@@ -1,6 +1,7 @@
 """The play loop: two occupants act in turn on a block of scenarios until every game has ended.
 
-Training, tournaments, evaluation, transcripts and human play all use it, so that what is measured is what is played.
+Training, tournaments, evaluation and transcripts all use it, so that what is measured is what is played. A person's
+game at a table takes the same turns one by one (:mod:`dond_marl.envs.turn`); a test holds both equal.
 Only practice on an accelerator has a loop of its own; tests hold it equal to this one.
 """
 

@@ -34,7 +34,6 @@ COMMANDS = {
     "data": "dond.cli.data",
     "export": "dond.cli.export",
     "study": "dond.cli.study",
-    "demo": "dond.cli.demo",
     "llm-check": "dond.cli.models.llm_check",
     "serve": "dond.cli.models.serve",
 }

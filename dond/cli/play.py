@@ -36,18 +36,18 @@ from dond.table.game import (
     opening,
     values_table,
 )
-from dond.table.session import RECORDS, Sitting, best_response_game, play_game, tally, write_down
+from dond.table.session import RECORDS, Sitting, TableSession, tally, write_down
 from dond.table.typed_lines import help_line
 from dond_marl.errors import InputError
 from dond_marl.files import refuse_link
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import seat_occupant, spec_name
-from dond_marl.records.record import GameRecord, RecordError, add_typed_words, from_json, replay, to_line
+from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
+from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import SourceName, open_source
 from dond_marl.seats import Cause
 from league.tables.figures import count_noun
 from partners.equilibrium import check_game
-from partners.human import Human
 from partners.llm.partner import LLMPartner
 from partners.scripted.generated import describe_spec
 
@@ -96,14 +96,13 @@ def command(
     if isinstance(occupant, LLMPartner):
         occupant.check_key()
     seed = secrets.randbits(31) if seed is None else seed  # a person wants another game every time
-    own_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
-    sitting = Sitting(occupant, name, source, rules, seed, book, own_seat)
-    played: list[GameRecord] = []
-    STOPS.message = lambda: _farewell(played, book)
+    persons_seat, book = None if seat == "random" else as_seat(seat), _writable(record)
+    table = TableSession(Sitting(occupant, name, source, rules, seed, book, persons_seat))
+    STOPS.message = lambda: _farewell(len(table.played), book)
     try:
-        _play(Terminal(Console(highlight=False)), sitting, games, played)
+        _play(Terminal(Console(highlight=False)), table, games)
     except LeftTheTable:
-        click.echo(inert(_farewell(played, book)))
+        click.echo(inert(_farewell(len(table.played), book)))
 
 
 def _writable(record: Path | None) -> Path:
@@ -127,25 +126,39 @@ def _writable(record: Path | None) -> Path:
     return path
 
 
-def _play(screen: Terminal, sitting: Sitting, games: int, played: list[GameRecord]) -> None:
+def _play(screen: Terminal, table: TableSession, games: int) -> None:
+    sitting, rules = table.sitting, table.sitting.rules
     screen.write(f"scenarios: {sitting.source.label}, seed {sitting.seed}")
-    screen.write(help_line(sitting.rules))
-    seats = [sitting.seat_of(number) for number in range(games)]
-    for number, seat in enumerate(seats):
+    screen.write(help_line(rules))
+    for number in range(games):
+        if number:
+            table.begin(number)
         screen.write("")
-        screen.write(opening(sitting.short_name, seat, sitting.rules, number + 1, games), "bold")
-        screen.words.clear()
-        record = add_typed_words(play_game(sitting, Human(screen), seat, number), seat, screen.words)
+        screen.write(opening(sitting.short_name, table.seat, rules, number + 1, games), "bold")
+        _play_game(screen, table)
+        record, seat = table.played[-1]
         _save_record(record, sitting.book)
-        played.append(record)
         _show_end(screen, record, seat)
         _show_stranger(screen, record.occupants[1 - seat])
-        _show_best(screen, sitting, seat, number)
+        _show_best(screen, table)
         screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
-        deals, mine, theirs = tally(list(zip(played, seats, strict=True)))
+        deals, persons, other = tally(table.played)
         outcome = f"{games} games, {count_noun(deals, 'deal')}"
-        screen.write(f"\n{outcome}: you {mine:.2f}, they {theirs:.2f} points of ten", "bold")
+        screen.write(f"\n{outcome}: you {persons:.2f}, they {other:.2f} points of ten", "bold")
+
+
+def _play_game(screen: Terminal, table: TableSession) -> None:
+    """Play the dealt game to its end. Raises :class:`LeftTheTable`, and ``OccupantError`` where the partner fails."""
+    while not table.is_over:
+        view = table.view
+        if view is None:
+            table.proceed(table.next_turn())
+        else:
+            action = screen.ask(view)
+            length = view.state.rules.message_length
+            message = as_message(screen.message(view), length) if length else ""
+            table.play(action, screen.words, message)
 
 
 def _save_record(record: GameRecord, book: Path) -> None:
@@ -176,21 +189,21 @@ def _show_stranger(screen: Terminal, name: str) -> None:
         screen.write(f"Meet it again: {dond('play', '--partner', name)}", wrap=False)
 
 
-def _show_best(screen: Terminal, sitting: Sitting, seat: int, number: int) -> None:
-    record = best_response_game(sitting, seat, number)
+def _show_best(screen: Terminal, table: TableSession) -> None:
+    record = table.best_response()
     if record is None:
         return
-    score, how = record.outcome.scores[seat], "" if record.outcome.deal else ", for want of a deal"
+    score, reason = record.outcome.scores[table.seat], "" if record.outcome.deal else ", for want of a deal"
     screen.write(
-        f"\nThe best response to {sitting.short_name}, which knows its policy but not its values, gets {score} "
-        f"here{how}."
+        f"\nThe best response to {table.sitting.short_name}, which knows its policy but not its values, gets {score} "
+        f"here{reason}."
     )
 
 
-def _farewell(played: list[GameRecord], book: Path) -> str:
-    if not played:
+def _farewell(games: int, book: Path) -> str:
+    if not games:
         return "left the table: no game was finished"
-    return f"left the table: {len(played)} finished game{'s are' if len(played) > 1 else ' is'} in {book}"
+    return f"left the table: {games} finished game{'s are' if games > 1 else ' is'} in {book}"
 
 
 def _tolerate_encodings() -> None:

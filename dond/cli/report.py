@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from dond.cli.shell import FILE, Command, WritableFile, output_console, print_line, print_next
-from dond.report.collect import collect
 from dond.report.render import report_html, report_json
+from dond.report.sections import collect
 from dond.terminal.tables import print_in_short
 from dond_marl.records.files import write_atomically
 from league.ledger.ledger import ReadLedger

@@ -113,7 +113,7 @@ def _check_codes(folder: Path, codes: Path) -> None:
     from dond.study.journal import read_journal
     from dond.study.running_study import digest
 
-    known = {event.data.get("code") for event in read_journal(folder) if event.kind == "answered"}
+    digests = {event.data.get("code") for event in read_journal(folder) if event.kind == "answered"}
     try:
         handed_in = read_text(codes).removeprefix("\ufeff")
     except UnicodeDecodeError:
@@ -125,7 +125,7 @@ def _check_codes(folder: Path, codes: Path) -> None:
         raise InputError("no code was handed in: give a code a line")
     for code, times in Counter(lines).items():
         again = f", handed in {times} times" if times > 1 else ""
-        print_line(f"{code}: {'given out here' if digest(code) in known else 'not given out here'}{again}")
+        print_line(f"{code}: {'given out here' if digest(code) in digests else 'not given out here'}{again}")
 
 
 @click.command("analyse", cls=Command)
@@ -168,7 +168,6 @@ def analyse(folder: Path) -> None:
     help="whether each participant has one condition or all (between)",
 )
 @click.option("--sd", type=POSITIVE, metavar="X", help="standard deviation of one game's points (that of people)")
-@click.option("--seed", type=SEED, default=0, metavar="N", help="of the simulation (0)")
 def power(
     difference: float,
     games: int,
@@ -177,9 +176,8 @@ def power(
     confidence: float,
     design: Literal["between", "within"],
     sd: float | None,
-    seed: int,
 ) -> None:
-    """Print how many participants a study needs to detect a difference of two conditions: by formula and simulated.
+    """Print how many participants a study needs to detect a difference of two conditions, by formula.
 
     The standard deviation of points is that of people in the published dialogues (Lewis et al. 2017), or --sd. The
     correlation of a participant's games (--icc) is not in the published data, which do not identify people: use a
@@ -190,37 +188,19 @@ def power(
       dond study power --difference 0.5 --games 10 --icc 0.2
       dond study power --sd 3.1 --design within
     """
-    from dond.study.power import (
-        LARGEST,
-        STUDIES,
-        PointsDistribution,
-        PowerQuestion,
-        human_points,
-        sample_size,
-        simulated_power,
-    )
+    from dond.study.analysis import PowerQuestion, sample_size, sd_of_people
 
-    points = human_points() if sd is None else PointsDistribution(sd)
-    origin = "of people in the published dialogues" if sd is None else "given"
-    many = "n in each condition" if design == "between" else "n in all"
-    rows = [f"| icc | {many} | power simulated | detected without a difference |", "|---|---|---|---|"]
-    for each in icc or ICC:
-        question = PowerQuestion(difference, games, each, power, confidence, design)
-        n = sample_size(question, points.sd)
-        if 2 * n * games > LARGEST:
-            rows.append(f"| {each:g} | {n:,} | too large to simulate | |")
-            continue
-        detected = simulated_power(question, points, n, seed)
-        by_chance = simulated_power(question._replace(difference=1e-12), points, n, seed + 1)
-        rows.append(f"| {each:g} | {n:,} | {detected:.1%} | {by_chance:.1%} |")
+    points, origin = (sd_of_people(), "of people in the published dialogues") if sd is None else (sd, "given")
+    count = "n in each condition" if design == "between" else "n in all"
+    rows = [f"| icc | {count} |", "|---|---|"]
+    for correlation in icc or ICC:
+        n = sample_size(PowerQuestion(difference, games, correlation, power, confidence, design), points)
+        rows.append(f"| {correlation:g} | {n:,} |")
     print_line(
         f"To detect {difference:g} points of ten between two conditions ({design} participants, {games} games in each, "
-        f"two-sided {confidence:.0%}, power {power:.0%}); standard deviation of a game {points.sd:.2f}, {origin}."
+        f"two-sided {confidence:.0%}, power {power:.0%}); standard deviation of a game {points:.2f}, {origin}."
     )
     output_console().print(Markdown("\n".join(rows)))
-    print_line(
-        f"Each simulated share is of {STUDIES:,} studies: 95 % of such shares lie within 2 points of the true one."
-    )
 
 
 LEAVES = {"serve": serve, "export": export, "analyse": analyse, "power": power}

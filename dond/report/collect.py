@@ -1,4 +1,4 @@
-"""Facts of the report on one run: its ledger, and the files that the end of a league writes.
+"""Facts of the report on one run: its ledger, and the files that the end of a league writes, read once into a value.
 
 Ratings, the meta-game and the final evaluation take seconds to minutes to compute, so a report reads them from the
 run's files; where one is missing, the report names the command that makes it. The ledger of a league that is still
@@ -11,46 +11,91 @@ import csv
 import hashlib
 import json
 import shlex
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from dond.report.games import games
-from dond.report.sections import curriculum, language_models, lineage, provenance
-from dond_marl.dialogues.human_line import stored_human_line
+from dond.report.games import LeagueGames, find_games
+from dond_marl.errors import InputError, error_line
+from dond_marl.files import user_path
+from dond_marl.occupants import parse_spec
 from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
-from league.standings.history import history_of, learning_curves
-from league.standings.ladder import ladder_of
+from league.standings.history import CurvePoint, history_of, learning_curves
+from league.standings.ladder import Standing, ladder_of
 from league.standings.references import responses_of
-from league.tables import final
-from league.tables.blocks import Report, Section
-from league.tables.figures import count_noun
-from league.tables.final import FINAL_FILE
+from league.tables.final import FINAL_FILE, read_final
 from league.tables.rows import Figures
-from league.tables.standings import META_GAME_KEY, META_GAME_TITLE, crossplay, ladder, learning, meta_game, trust
-from league.tables.summaries import league_summary, practice_warning
+from league.tasks.answers import Answers
+from league.tasks.blobs import BlobError, read_content
+from league.tasks.occupant_kinds import kinds_in
+from league.tasks.values import Decision, LearnerState, Member
 
-INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
-Made = TypeVar("Made")
 LARGEST = 64 * 2**20  # bytes of one file that are read
 
 
 class RunFiles(NamedTuple):
-    """The documents that the end of a league writes; ``None`` where one is missing, with the reason in ``why``."""
+    """The documents that the end of a league writes; ``None`` where one is missing, with the reason in ``missing``."""
 
     ratings: list[dict[str, str]] | None
     meta_game: dict[str, Any] | None
     evaluation: Figures | None
-    why: dict[str, str]  # by file
+    missing: dict[str, str]  # the reason by file
     sha256: dict[str, str]  # by file
 
 
-def collect(folder: Path) -> Report:
-    """The report on the run in ``folder``, or on the newest run in it.
+class CachedCalls(NamedTuple):
+    """The calls of a language model in its response cache, by outcome; ``problem``: why they are not known."""
+
+    cache: str = ""
+    outcomes: tuple[tuple[str | None, int, int, int, int], ...] = ()  # failure, finished, calls, tokens in and out
+    problem: str = ""
+
+
+class RunFacts(NamedTuple):
+    """A run at one moment: all that the sections of its report state."""
+
+    folder: Path
+    config: Config
+    meta: Mapping[str, str]
+    notes: Mapping[str, str]  # of the start: machine and origin, as JSON; not covered by a seal
+    rounds: int  # committed
+    stages: tuple[int, ...]  # the stage of each round
+    members: tuple[Member, ...]
+    states: Mapping[str, LearnerState]
+    decisions: tuple[tuple[int, Decision], ...]  # the round, and a decision at its end
+    cross: CrossPlay
+    standings: tuple[Standing, ...]  # the ladder
+    responses: int  # members whose exact best response is known
+    curves: tuple[CurvePoint, ...]
+    games: LeagueGames
+    answers: Mapping[str, Answers]  # own decisions and fallbacks of each language model, failed matches included
+    calls: Mapping[str, CachedCalls]  # by language model
+    failures: tuple[tuple[int, str, str], ...]  # round, member at fault, error
+    without_practice: Mapping[str, int]  # rounds by learner
+    seconds: tuple[float, float]  # of all rounds, and of these planning, statistics and writing
+    fingerprint: str  # SHA-256 of all rows
+    last_seal: str
+    damage: str | None  # a sentence if the rows do not match their seals
+    weights: tuple[int, int]  # files that the ledger names, and missing or damaged ones among them
+    files: RunFiles
+
+    @property
+    def is_over(self) -> bool:
+        return self.rounds >= self.config.schedule.total
+
+    @property
+    def mains(self) -> list[str]:
+        return [learner.name for learner in self.config.learners if learner.role == "main"]
+
+
+def read_facts(folder: Path) -> RunFacts:
+    """The facts of the run in ``folder``, or of the newest run in it.
 
     Raises :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
@@ -63,105 +108,87 @@ def collect(folder: Path) -> Report:
             raise RunNotFound(f"{directory.path}: the run was stopped before it began")
         config = ledger.config()
         try:
-            return _report(directory.path, directory.blobs, config, ledger)
+            return _facts(directory, config, ledger)
         except (ArithmeticError, LookupError, ValueError) as error:
             if (damage := ledger.damage()) is None:  # sound rows: missing data, or a bug
                 raise
             raise LedgerError(f"{ledger.path}: {damage}") from error
 
 
-def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Report:
-    confidence, rounds = config.league.confidence, ledger.next_round
-    members, states = ledger.members(), ledger.states()
-    history = history_of(ledger, config)
-    cross, responses = history.cross, responses_of(config)
-    standings = ladder_of(cross, confidence, responses)
-    decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
-    curves = learning_curves(ledger, confidence)
-    models = {member.name for member in members if member.costly}
-    learners = [learner.name for learner in config.learners]
-    mains = [learner.name for learner in config.learners if learner.role == "main"]
-    over = rounds >= config.schedule.total
-    files = read_run_files(folder, over=over, evaluates=config.league.evaluate, mains=bool(mains))
-    schedule = config.schedule
-    progress = (
-        f"Over: {schedule}" if over else f"So far {schedule.displayed_rounds(rounds)} of {schedule.rounds} rounds"
-    )
-    summary = (
-        f"{progress}, {cross.total_games:,} games of matches, {count_noun(len(cross.members), 'member')}, "
-        f"{len(learners)} of them learning; seed {config.league.seed}"
-    )
-    if (damage := ledger.damage()) is not None:
-        summary += f". {damage}"
-    return Report(
-        title=f"League {folder.resolve().parent.name}/{folder.resolve().name}",
-        summary=summary,
-        confidence=confidence,
-        sections=(
-            learning(curves, learners, confidence),
-            ladder(cross, standings, members, confidence, len(responses), models, learns=bool(learners)),
-            _evaluation(files),
-            crossplay(cross, standings, confidence),
-            _meta_game(files, cross),
-            _unless_damaged(lambda: trust(standings, files.meta_game, mains, members), trust(standings, None, mains)),
-            curriculum(config, history.stages, decisions),
-            lineage(members, states, standings, decisions),
-            language_models(config, ledger),
-            games(config, ledger, blobs),
-            provenance(config, ledger, blobs, files.sha256, damage),
-        ),
-        abstract=(
-            *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-            league_summary(cross, standings, confidence, mains, members),
-            *(() if files.evaluation is None else final.final_summary(files.evaluation)),
-            _cost(ledger, [f"{states[name].decisions:,} decisions of {name}" for name in mains], cross.total_games),
-        ),
+def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
+    history, responses, rounds = history_of(ledger, config), responses_of(config), ledger.next_round
+    members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
+    mains = any(learner.role == "main" for learner in config.learners)
+    models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]
+    return RunFacts(
+        folder=directory.path,
+        config=config,
+        meta=ledger.meta(),
+        notes=ledger.notes(),
+        rounds=rounds,
+        stages=tuple(history.stages),
+        members=members,
+        states=states,
+        decisions=tuple((number, decision) for number in range(rounds) for decision in ledger.decisions(number)),
+        cross=history.cross,
+        standings=tuple(ladder_of(history.cross, config.league.confidence, responses)),
+        responses=len(responses),
+        curves=tuple(learning_curves(ledger, config.league.confidence)),
+        games=find_games(config, ledger, directory.blobs),
+        answers=_answers_of(models, ledger),
+        calls={member.name: _cached_calls(member) for member in models},
+        failures=tuple(ledger.failures()),
+        without_practice=ledger.rounds_without_practice(),
+        seconds=ledger.clock(),
+        fingerprint=ledger.fingerprint(),
+        last_seal=ledger.last_seal(),
+        damage=ledger.damage(),
+        weights=_check_weights(directory.blobs, members, states),
+        files=read_run_files(directory.path, over=rounds >= config.schedule.total, evaluates=evaluates, mains=mains),
     )
 
 
-def _cost(ledger: ReadLedger, practice: list[str], games: int) -> str:
-    """The cost of the run in a sentence: practice of the mains, matches, minutes, and the machine if it is noted."""
-    notes, (seconds, _) = ledger.notes(), ledger.clock()
+def _answers_of(models: list[Member], ledger: ReadLedger) -> dict[str, Answers]:
+    counts = {member.name: Answers() for member in models}
+    for number in range(ledger.next_round if counts else 0):
+        for leg in (*ledger.legs(number), *ledger.legs(number, failed=True)):
+            for name, answers in zip(leg.seats, leg.answers, strict=True):
+                if name in counts:
+                    counts[name] += answers
+    return counts
+
+
+def _cached_calls(member: Member) -> CachedCalls:
+    kind, options = parse_spec(member.spec or "")
+    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
+    if not isinstance(cache, str):
+        return CachedCalls(problem=f"{member.name} has no response cache (cache), so its calls and tokens are unknown.")
+    query = (
+        "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
+        " GROUP BY failure, finished ORDER BY failure, finished DESC"
+    )
     try:
-        cores = json.loads(notes.get("origin", "{}")).get("cores")
-        kind = json.loads(notes.get("machine", "{}")).get("machine")
-    except (AttributeError, ValueError):  # notes are not covered by a seal
-        cores = kind = None
-    machine = ", ".join(
-        [*([count_noun(cores, "core")] if isinstance(cores, int) else []), *([str(kind)] if kind else [])]
-    )
-    parts = [
-        *practice,
-        f"{games:,} games of matches",
-        f"{seconds / 60:.1f} minutes" + (f" ({machine})" if machine else ""),
-    ]
-    return f"Cost: {', '.join(parts)}."
+        path = user_path(cache)
+        if not path.is_file():
+            raise FileNotFoundError("no such file")
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
+            return CachedCalls(cache, tuple(file.execute(query)))
+    except (OSError, InputError, sqlite3.Error) as error:
+        problem = f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."
+        return CachedCalls(cache, problem=problem)
 
 
-def _unless_damaged(make: Callable[[], Made], otherwise: Made) -> Made:
-    """The value of ``make``, or ``otherwise`` where a document that it reads lacks a field."""
-    try:
-        return make()
-    except INCOMPLETE:
-        return otherwise
-
-
-def _meta_game(files: RunFiles, cross: CrossPlay) -> Section:
-    section, ratings, document = Section(META_GAME_KEY, META_GAME_TITLE), files.ratings, files.meta_game
-    if ratings is None or document is None:
-        missing = (name for name in (RATINGS_FILE, META_GAME_FILE) if name in files.why)
-        return section._replace(notes=tuple(dict.fromkeys(files.why[name] for name in missing)))
-    damaged = section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
-    return _unless_damaged(lambda: meta_game(ratings, document, cross), damaged)
-
-
-def _evaluation(files: RunFiles) -> Section:
-    """The final evaluation from the run's file, or the reason why there is none, with the figures of people."""
-    human = stored_human_line()
-    if files.evaluation is not None:
-        return final.final_section(files.evaluation, human)
-    notes = (files.why[FINAL_FILE], final.about_people(human))
-    return Section(final.KEY, final.TITLE, notes, (final.people(human),))
+def _check_weights(blobs: Path, members: tuple[Member, ...], states: Mapping[str, LearnerState]) -> tuple[int, int]:
+    """The number of files of weights that are named, and of the missing or damaged ones."""
+    named = {state.blob for state in states.values()}
+    named |= {member.blob for member in members if member.blob is not None}
+    lost = 0
+    for blob in sorted(named):
+        try:
+            read_content(blobs, blob)
+        except BlobError:
+            lost += 1
+    return len(named), lost
 
 
 def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) -> RunFiles:
@@ -170,7 +197,7 @@ def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) ->
     ``over``: all rounds are played; ``evaluates``: the league writes the files at its end; ``mains``: there are mains
     to evaluate.
     """
-    why: dict[str, str] = {}
+    missing: dict[str, str] = {}
     sha256: dict[str, str] = {}
 
     def read(name: str, parse: Callable[[str], Any]) -> Any:
@@ -178,25 +205,25 @@ def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) ->
         command = _command(folder, name, evaluates)
         if not over:
             resume = f"dond league --resume {shlex.quote(str(folder))}"
-            why[name] = f"The league is not over: the file is written at its end. Continue with: {resume}"
+            missing[name] = f"The league is not over: the file is written at its end. Continue with: {resume}"
             return None
         if not path.is_file():
-            why[name] = f"Not made for this run. Make it with: {command}"
+            missing[name] = f"Not made for this run. Make it with: {command}"
             return None
         content = path.read_bytes() if path.stat().st_size <= LARGEST else b""
         try:
             parsed = parse(content.decode("utf-8"))
         except ValueError:  # UnicodeDecodeError and JSONDecodeError are subclasses
-            why[name] = f"{name} is damaged. Make it again with: {command}"
+            missing[name] = f"{name} is damaged. Make it again with: {command}"
             return None
         sha256[name] = hashlib.sha256(content).hexdigest()
         return parsed
 
     ratings, meta_game = read(RATINGS_FILE, _parse_ratings), read(META_GAME_FILE, _parse_document)
-    evaluation = read(FINAL_FILE, final.read_final)
+    evaluation = read(FINAL_FILE, read_final)
     if not mains and evaluation is None:
-        why[FINAL_FILE] = "No member to evaluate: the league has no main."
-    return RunFiles(ratings, meta_game, evaluation, why, sha256)
+        missing[FINAL_FILE] = "No member to evaluate: the league has no main."
+    return RunFiles(ratings, meta_game, evaluation, missing, sha256)
 
 
 def _parse_ratings(text: str) -> list[dict[str, str]]:

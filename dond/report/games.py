@@ -32,6 +32,15 @@ BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
 Sums: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts over groups of scenarios
 
 
+class LeagueGames(NamedTuple):
+    """The games of a league: their number, sums over all of them, and the extreme ones, replayed."""
+
+    number: int
+    sums: Sums
+    dialogues: tuple[Dialogue, ...] = ()
+    problems: tuple[str, ...] = ()  # why games of a kind cannot be shown, or why nothing is known
+
+
 class CandidateGame(NamedTuple):
     """A game by its place in the ledger."""
 
@@ -42,28 +51,32 @@ class CandidateGame(NamedTuple):
     leg: SeatOrderResult
 
 
-def games(config: Config, ledger: Ledger, blobs: Path) -> Section:
-    """The section: efficiency over all games, then the extreme games; among equals longer games first, then earlier."""
+def find_games(config: Config, ledger: Ledger, blobs: Path) -> LeagueGames:
+    """Read all games, and replay the extreme ones; among equals longer games first, then earlier ones."""
     try:
         kinds, sums, number = _extreme_games(ledger)
     except ImpossibleScore as bug:
-        return Section("games", "Games", (f"A bug of the game or of the measure: {bug}.",))
-    if not number:
-        return Section("games", "Games", ("None were played yet.",))
+        return LeagueGames(0, {}, problems=(f"A bug of the game or of the measure: {bug}.",))
     dialogues, problems = [], []
     for kind, candidates in kinds.items():
         replayed, problem = _dialogues(kind, candidates, config, ledger, blobs)
         dialogues += replayed
         problems += [problem] if problem and not replayed else []
+    return LeagueGames(number, sums, tuple(dialogues), tuple(dict.fromkeys(problems)))
+
+
+def games_section(games: LeagueGames, confidence: float) -> Section:
+    """The section: efficiency over all games, then the extreme games."""
+    if not games.number:
+        return Section("games", "Games", games.problems or ("None were played yet.",))
     notes = (
         "Welfare efficiency: both seats' points over the most that any split of the scenario gives, Nash efficiency: "
-        f"the product of both over the largest there is; no deal is 0. Intervals are {config.league.confidence:.0%}, "
-        "over scenarios.",
+        f"the product of both over the largest there is; no deal is 0. Intervals are {confidence:.0%}, over scenarios.",
         "The games below were replayed and match the ledger: of each kind the extreme ones, the longest first among "
         "equals, no pair of members twice.",
-        *dict.fromkeys(problems),
+        *games.problems,
     )
-    return Section("games", "Games", notes, (_all_games(number, sums, config.league.confidence), *dialogues))
+    return Section("games", "Games", notes, (_all_games(games.number, games.sums, confidence), *games.dialogues))
 
 
 def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums, int]:
@@ -81,8 +94,8 @@ def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums
             pair = frozenset(leg.seats)
             if len(pair) == 2 and not any(members[name].costly for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
-                    new = CandidateGame((*merit, -number), number, order, row, leg)
-                    best[kind][pair] = max(best[kind].get(pair, new), new, key=lambda candidate: candidate.merit)
+                    game = CandidateGame((*merit, -number), number, order, row, leg)
+                    best[kind][pair] = max(best[kind].get(pair, game), game, key=lambda candidate: candidate.merit)
         for kind, of_kind in best.items():  # bounds the memory
             best[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
     return {kind: list(of_kind.values()) for kind, of_kind in best.items()}, sums, number_of_games

@@ -1,24 +1,28 @@
-"""Sections of the report: curriculum, lineage, provenance, and answers of language models."""
+"""The report on a league: its summary, abstract and sections, each a function of the facts of the run.
+
+A section of :mod:`league.tables` takes its own part of the facts; those that only the report has stand here.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from dond_marl.errors import InputError, error_line
-from dond_marl.files import user_path
-from dond_marl.occupants import parse_spec
-from league.ledger.ledger import ReadLedger
+from dond.report.collect import CachedCalls, RunFacts, RunFiles, read_facts
+from dond.report.games import games_section
+from dond_marl.dialogues.human_line import stored_human_line
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
 from league.settings.read import Config
-from league.standings.ladder import Standing
+from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
+from league.standings.crossplay import CrossPlay
+from league.tables import final
 from league.tables.blocks import (
     Cell,
     Figure,
+    Report,
     Section,
     Table,
     TableRow,
@@ -27,31 +31,132 @@ from league.tables.blocks import (
     count_cell,
     number_cell,
 )
-from league.tables.standings import members_in_words
+from league.tables.figures import count_noun
+from league.tables.standings import (
+    META_GAME_KEY,
+    META_GAME_TITLE,
+    crossplay,
+    ladder,
+    learning,
+    members_in_words,
+    meta_game,
+    trust,
+)
+from league.tables.summaries import league_summary, practice_warning
 from league.tasks.answers import Answers
-from league.tasks.blobs import BlobError, read_content
-from league.tasks.occupant_kinds import kinds_in
-from league.tasks.values import Decision, LearnerState, Member, machine
+from league.tasks.values import machine
 
 KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
-Decisions = Sequence[tuple[int, Decision]]  # the round, and a decision at its end
+MODELS = "Language models"
+VALID, CUT = "answered", "answered, cut off at the limit of tokens"
+INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
+Made = TypeVar("Made")
 
 
-def curriculum(config: Config, stages: Sequence[int], decisions: Decisions) -> Section:
-    """The stages: their rounds, and when and why each ended. ``stages``: the stage of each round."""
+def collect(folder: Path) -> Report:
+    """The report on the run in ``folder``, or on the newest run in it. Raises as :func:`.collect.read_facts` does."""
+    return report_of(read_facts(folder))
+
+
+def report_of(facts: RunFacts) -> Report:
+    """The whole report."""
+    config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
+    confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
+    models = {member.name for member in facts.members if member.costly}
+    progress = f"So far {schedule.displayed_rounds(facts.rounds)} of {schedule.rounds} rounds"
+    summary = (
+        f"{f'Over: {schedule}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
+        f"{count_noun(len(cross.members), 'member')}, {len(learners)} of them learning; seed {config.league.seed}"
+    )
+    return Report(
+        title=f"League {facts.folder.resolve().parent.name}/{facts.folder.resolve().name}",
+        summary=summary if facts.damage is None else f"{summary}. {facts.damage}",
+        confidence=confidence,
+        sections=(
+            learning(facts.curves, learners, confidence),
+            ladder(cross, standings, facts.members, confidence, facts.responses, models, learns=bool(learners)),
+            evaluation_section(facts.files),
+            crossplay(cross, standings, confidence),
+            meta_game_section(facts.files, cross),
+            _unless_damaged(
+                lambda: trust(standings, facts.files.meta_game, mains, facts.members), trust(standings, None, mains)
+            ),
+            curriculum(facts),
+            lineage(facts),
+            language_models(facts),
+            games_section(facts.games, confidence),
+            provenance(facts),
+        ),
+        abstract=(
+            *filter(None, [practice_warning(facts.without_practice)]),
+            league_summary(cross, standings, confidence, mains, facts.members),
+            *(() if facts.files.evaluation is None else final.final_summary(facts.files.evaluation)),
+            _cost(facts),
+        ),
+    )
+
+
+def _cost(facts: RunFacts) -> str:
+    """The cost of the run in a sentence: practice of the mains, matches, minutes, and the machine if it is noted."""
+    try:
+        cores = json.loads(facts.notes.get("origin", "{}")).get("cores")
+        processor = json.loads(facts.notes.get("machine", "{}")).get("machine")
+    except (AttributeError, ValueError):  # notes are not covered by a seal
+        cores = processor = None
+    machine = [
+        *([count_noun(cores, "core")] if isinstance(cores, int) else []),
+        *([str(processor)] if processor else []),
+    ]
+    parts = [
+        *(f"{facts.states[name].decisions:,} decisions of {name}" for name in facts.mains),
+        f"{facts.cross.total_games:,} games of matches",
+        f"{facts.seconds[0] / 60:.1f} minutes" + (f" ({', '.join(machine)})" if machine else ""),
+    ]
+    return f"Cost: {', '.join(parts)}."
+
+
+def _unless_damaged(make: Callable[[], Made], otherwise: Made) -> Made:
+    """The value of ``make``, or ``otherwise`` where a document that it reads lacks a field."""
+    try:
+        return make()
+    except INCOMPLETE:
+        return otherwise
+
+
+def meta_game_section(files: RunFiles, cross: CrossPlay) -> Section:
+    """Ratings and meta-game from the run's files, or the reason why there are none."""
+    section, ratings, document = Section(META_GAME_KEY, META_GAME_TITLE), files.ratings, files.meta_game
+    if ratings is None or document is None:
+        reasons = (files.missing[name] for name in (RATINGS_FILE, META_GAME_FILE) if name in files.missing)
+        return section._replace(notes=tuple(dict.fromkeys(reasons)))
+    damaged = section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
+    return _unless_damaged(lambda: meta_game(ratings, document, cross), damaged)
+
+
+def evaluation_section(files: RunFiles) -> Section:
+    """The final evaluation from the run's file, or the reason why there is none, with the figures of people."""
+    human = stored_human_line()
+    if files.evaluation is not None:
+        return final.final_section(files.evaluation, human)
+    notes = (files.missing[final.FINAL_FILE], final.about_people(human))
+    return Section(final.KEY, final.TITLE, notes, (final.people(human),))
+
+
+def curriculum(facts: RunFacts) -> Section:
+    """The stages: their rounds, and when and why each ended."""
+    config, stages = facts.config, facts.stages
     if len(config.curriculum) == 1 and not config.stages:
         return Section("curriculum", "Curriculum", ("None: the league is the same from its first round to its last.",))
-    ends = {stages[number]: (number, end) for number, end in decisions if end.kind == "stage" and end.taken}
+    ends = {stages[number]: (number, end) for number, end in facts.decisions if end.kind == "stage" and end.taken}
     rows = []
-    for place, stage in enumerate(config.curriculum):
-        played = [index for index, at in enumerate(stages) if at == place]
-        when = _rounds_of_stage(config, played) if played else "not yet" if place > max(stages, default=-1) else ""
-        over = len(stages) >= config.schedule.total
-        still = "with the league" if over else "still on"
-        ended = f"after round {ends[place][0] + 1}" if place in ends else still if played else ""
-        why = ends[place][1].reason if place in ends else ""
-        count = count_cell(sum(config.schedule.phase(n) != "measures" for n in played))
-        rows.append(TableRow(stage.name, (describe(config, stage).partition(": ")[2], when, count, ended, why)))
+    for i, stage in enumerate(config.curriculum):
+        played = [number for number, stage_number in enumerate(stages) if stage_number == i]
+        span = _rounds_of_stage(config, played) if played else "not yet" if i > max(stages, default=-1) else ""
+        current = "with the league" if facts.is_over else "still on"
+        ended = f"after round {ends[i][0] + 1}" if i in ends else current if played else ""
+        reason = ends[i][1].reason if i in ends else ""
+        count = count_cell(sum(config.schedule.phase(number) != "measures" for number in played))
+        rows.append(TableRow(stage.name, (describe(config, stage).partition(": ")[2], span, count, ended, reason)))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
 
@@ -65,34 +170,32 @@ def _rounds_of_stage(config: Config, played: Sequence[int]) -> str:
     return " and ".join([*span, *closing])
 
 
-def lineage(
-    members: Sequence[Member], states: Mapping[str, LearnerState], standings: Sequence[Standing], decisions: Decisions
-) -> Section:
+def lineage(facts: RunFacts) -> Section:
     """Learners with their snapshots, and the decisions about them (gates, snapshots, fresh starts)."""
-    if not states:
+    members = facts.members
+    if not facts.states:
         return Section("lineage", "Lineage", ("None: the league has no learners.",), members_in_words(members))
-    scores = {row.member: Figure(row.points) for row in standings}
-    reasons = {f"{each.subject}@{at + 1}": each.reason for at, each in decisions if each.kind == "snapshot"}
+    scores = {row.member: Figure(row.points) for row in facts.standings}
+    reasons = {f"{end.subject}@{number + 1}": end.reason for number, end in facts.decisions if end.kind == "snapshot"}
     rows = []
     for learner in (member for member in members if member.live):
-        state = states[learner.name]
-        restarts = f"started over {state.life} time{'' if state.life == 1 else 's'}" if state.life else ""
-        count = count_cell(state.decisions)
-        rows.append(
-            TableRow(learner.name, (learner.role.replace("_", " "), "", count, scores.get(learner.name), restarts))
-        )
+        state, role = facts.states[learner.name], learner.role.replace("_", " ")
+        restarts = f"started over {count_noun(state.life, 'time')}" if state.life else ""
+        cells = (role, "", count_cell(state.decisions), scores.get(learner.name), restarts)
+        rows.append(TableRow(learner.name, cells))
         for child in (member for member in members if member.parent == learner.name):
-            score, why = scores.get(child.name), reasons.get(child.name)
-            born = (child.origin, f"after round {child.born}", None, score, why)
-            rows.append(TableRow(child.name, born))
+            score, reason = scores.get(child.name), reasons.get(child.name)
+            rows.append(TableRow(child.name, (child.origin, f"after round {child.born}", None, score, reason)))
     heads = ("role", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots and best responses", heads, tuple(rows))]
-    if others := [(at, decision) for at, decision in decisions if decision.kind != "stage"]:
-        taken = tuple(
-            TableRow(f"round {at + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
-            for at, d in others
+    if decided := tuple(
+        TableRow(f"round {number + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
+        for number, d in facts.decisions
+        if d.kind != "stage"
+    ):
+        tables.append(
+            Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), decided, "when")
         )
-        tables.append(Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), taken, "when"))
     tables += members_in_words(member for member in members if member.role == "fixed")
     fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
     gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))
@@ -102,49 +205,34 @@ def lineage(
     return Section("lineage", "Lineage", tuple(notes), tuple(tables))
 
 
-def provenance(
-    config: Config, ledger: ReadLedger, blobs: Path, sha256: Mapping[str, str], damage: str | None
-) -> Section:
-    """Origin of the figures: settings, seed, versions, start, seals and hashes, all checked.
-
-    ``sha256``: digests of the files read other than the ledger; ``damage``: a sentence, see ``Ledger.damage``.
-    """
-    notes, meta = ledger.notes(), ledger.meta()
+def provenance(facts: RunFacts) -> Section:
+    """Origin of the figures: settings, seed, versions, start, seals and hashes, all checked."""
+    named, lost = facts.weights
+    weights = f"{named - lost} of {named} files match their names (SHA-256)"
+    weights += f"; {lost} are missing or damaged: --resume repairs the run" if lost else ""
+    seals = facts.damage or f"all {facts.rounds + 1} hold; the last is {facts.last_seal}"
     rows = [
-        TableRow("seed", (str(config.league.seed),)),
-        TableRow("scenarios", (meta["source"],)),
-        TableRow("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {ledger.fingerprint()}",)),
-        TableRow("seals", (damage or f"all {ledger.next_round + 1} hold; the last is {ledger.last_seal()}",)),
-        *([TableRow("weights", (_weights(ledger, blobs),))] if config.learners else []),
-        *(TableRow(name, (f"SHA-256 {digest}",)) for name, digest in sha256.items()),
-        *(TableRow(name, (version,)) for name, version in _versions(notes.get("machine", "{}"))),
+        TableRow("seed", (str(facts.config.league.seed),)),
+        TableRow("scenarios", (facts.meta["source"],)),
+        TableRow("ledger", (f"schema {SCHEMA_VERSION}; SHA-256 of all rows {facts.fingerprint}",)),
+        TableRow("seals", (seals,)),
+        *([TableRow("weights", (weights,))] if facts.config.learners else []),
+        *(TableRow(name, (f"SHA-256 {digest}",)) for name, digest in facts.files.sha256.items()),
+        *(TableRow(name, (version,)) for name, version in _versions(facts.notes.get("machine", "{}"))),
     ]
-    seconds, overhead = ledger.clock()
-    times = {"seconds of all rounds": seconds, "of these planning, statistics and writing": overhead}
-    rows_of_times = tuple(TableRow(label, (number_cell(value, "seconds"),)) for label, value in times.items())
-    started = tuple(TableRow(name, (value,)) for name, value in _start(notes.get("origin", "{}")))
+    labels = ("seconds of all rounds", "of these planning, statistics and writing")
+    times = tuple(
+        TableRow(label, (number_cell(value, "seconds"),)) for label, value in zip(labels, facts.seconds, strict=True)
+    )
+    started = tuple(TableRow(name, (value,)) for name, value in _start(facts.notes.get("origin", "{}")))
     tables = (
         Table("Origin of the figures", ("value",), tuple(rows), label="what", kind="facts"),
-        Table("Duration", ("value",), rows_of_times, label="what", kind="facts"),
+        Table("Duration", ("value",), times, label="what", kind="facts"),
         *([Table("Start of the run", ("value",), started, label="what", kind="facts")] if started else []),
     )
-    settings = TextBlock("Settings (without paths and the number of workers)", meta["settings"])
+    settings = TextBlock("Settings (without paths and the number of workers)", facts.meta["settings"])
     note = "The same settings and seed produce the same rows; the seals are a chain of hashes over them, one per round."
     return Section("provenance", "Provenance", (note,), (*tables, settings))
-
-
-def _weights(ledger: ReadLedger, blobs: Path) -> str:
-    named = {state.blob for state in ledger.states().values()}
-    named |= {member.blob for member in ledger.members() if member.blob is not None}
-    lost = 0
-    for blob in sorted(named):
-        try:
-            read_content(blobs, blob)
-        except BlobError:
-            lost += 1
-    return f"{len(named) - lost} of {len(named)} files match their names (SHA-256)" + (
-        f"; {lost} are missing or damaged: --resume repairs the run" if lost else ""
-    )
 
 
 def _versions(then: str) -> Iterator[tuple[str, str]]:
@@ -182,43 +270,27 @@ def _version_text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-MODELS = "Language models"
-VALID, CUT = "answered", "answered, cut off at the limit of tokens"
-
-
-def language_models(config: Config, ledger: ReadLedger) -> Section:
-    """The section; one note if the league has no language model."""
-    models = [member for member in ledger.members() if _is_model(member)]
-    learners = [learner.name for learner in config.learners]
-    hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in learners)
+def language_models(facts: RunFacts) -> Section:
+    """Answers, calls and tokens of the league's language models; one note if it has none."""
+    config = facts.config
+    names = [learner.name for learner in config.learners]
+    hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in names)
     hints = ("Models gave hints to learners in practice; those calls are not in the ledger.",) if hinted else ()
-    failed = _failed_tasks(ledger)
-    if not models:
+    failed = _failed_tasks(facts)
+    if not facts.calls:
         return Section("models", MODELS, ("None: no member of this league is a language model.", *hints), failed)
-    counts = _answer_counts(ledger, models)
-    tables: list[Table] = [_decision_table(counts)]
+    tables: list[Table] = [_decision_table(facts.answers)]
     notes = [
         "Decisions and fallbacks: in the matches of the league, from its ledger, including matches that failed because "
         "a member could not be reached; shares are of exactly these decisions, and have no interval. Where no legal "
         "reply came, a stated fallback played. A game in which a member was not reached enters no figure.",
         *hints,
     ]
-    for member in models:
-        calls, note = _calls_of(member)
-        tables += calls
-        notes.append(note)
+    for name, calls in facts.calls.items():
+        source = f"the entries of {calls.cache}, each query once; leagues with the same cache share them."
+        notes.append(calls.problem or f"Calls of {name}: {source}")
+        tables += [] if calls.problem else [_calls_table(name, calls)]
     return Section("models", MODELS, tuple(notes), (*tables, *failed))
-
-
-def _answer_counts(ledger: ReadLedger, models: Sequence[Member]) -> dict[str, Answers]:
-    """Own decisions and fallbacks of each model, failed matches included."""
-    counts = {member.name: Answers() for member in models}
-    for number in range(ledger.next_round):
-        for leg in (*ledger.legs(number), *ledger.legs(number, failed=True)):
-            for name, answers in zip(leg.seats, leg.answers, strict=True):
-                if name in counts:
-                    counts[name] += answers
-    return counts
 
 
 def _decision_table(counts: Mapping[str, Answers]) -> Table:
@@ -239,47 +311,21 @@ def _decision_table(counts: Mapping[str, Answers]) -> Table:
     return Table("Decisions", *align_columns(rows, list(counts)))
 
 
-def _calls_of(member: Member) -> tuple[list[Table], str]:
-    """Calls and tokens of a member, from its response cache; and a note, on a missing cache too."""
-    kind, options = parse_spec(member.spec or "")
-    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
-    if not isinstance(cache, str):
-        return [], f"{member.name} has no response cache (cache), so its calls and tokens are unknown."
-    try:
-        calls = _read_calls(user_path(cache))
-    except (OSError, InputError, sqlite3.Error) as error:
-        return [], f"{member.name}: its response cache {cache} cannot be read ({error_line(error)})."
-    heads = ("calls", "prompt tokens", "completion tokens")
-    note = f"Calls of {member.name}: the entries of {cache}, each query once; leagues with the same cache share them."
-    return [Table(f"Calls of {member.name}, by outcome", heads, calls, label="class")], note
-
-
-def _read_calls(path: Path) -> tuple[TableRow, ...]:
-    if not path.is_file():
-        raise FileNotFoundError("no such file")
-    query = (
-        "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
-        " GROUP BY failure, finished ORDER BY failure, finished DESC"
-    )
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as file:
-        outcomes = list(file.execute(query))
+def _calls_table(name: str, calls: CachedCalls) -> Table:
     rows = []
-    for failure, finished, *numbers in outcomes:
+    for failure, finished, *numbers in calls.outcomes:
         label = f"no reply: {failure}" if failure is not None else VALID if finished else CUT
-        rows.append(TableRow(str(label), tuple(map(count_cell, numbers))))
-    total = [float(sum(row[place] for row in outcomes)) for place in (2, 3, 4)]
+        rows.append(TableRow(label, tuple(map(count_cell, numbers))))
+    total = [float(sum(row[column] for row in calls.outcomes)) for column in (2, 3, 4)]  # type: ignore[misc]
     rows.append(TableRow("all", tuple(map(count_cell, total))))
-    return tuple(rows)
+    heads = ("calls", "prompt tokens", "completion tokens")
+    return Table(f"Calls of {name}, by outcome", heads, tuple(rows), label="class")
 
 
-def _is_model(member: Member) -> bool:
-    return member.spec is not None and "llm" in kinds_in(member.spec)
-
-
-def _failed_tasks(ledger: ReadLedger) -> tuple[Table, ...]:
+def _failed_tasks(facts: RunFacts) -> tuple[Table, ...]:
     """Failed matches and practices by the member at fault, as a table; none if nothing failed."""
     causes: dict[str, list[str]] = {}
-    for _, member, cause in ledger.failures():
+    for _, member, cause in facts.failures:
         causes.setdefault(member, []).append(cause)
     rows = tuple(TableRow(name, (count_cell(len(messages)), messages[0])) for name, messages in causes.items())
     return (Table("Failed tasks, by the member at fault", ("tasks", "error of the first"), rows),) if rows else ()

@@ -5,15 +5,22 @@ Reinforcement Learning* (arXiv 2302.00797), the table of agents with people in D
 the mean of both sides' points. Points are points of ten; 95 % intervals are over clusters of participants with common
 games, with Student's quantile (number of clusters minus one). The Nash product is that of the two means (the published
 figures are near theirs), with the interval of its linearization; the mean product of a game is another column.
+
+The number of participants that a study needs is by formula. Points of two games of one participant have the correlation
+``icc``, so the mean of K games has the variance ``sd**2 * (1 + (K - 1) * icc) / K`` (Kish 1965, *Survey Sampling*,
+section 5.4). Between participants the difference of two conditions has the sum of two such variances over n; within,
+the participant's own level cancels and ``2 * sd**2 * (1 - icc) / K`` is left. n gives a two-sided test the power (Cohen
+1988, *Statistical Power Analysis*, section 2.4, normal quantiles).
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +34,9 @@ from league.tables.markdown import grid_markdown
 
 MEASURES = ("to the human", "to the agent", "joint", "Nash product", "product of a game")
 CONFIDENCE = 0.95
+# Number of the 12,234 perspectives of the published dialogues (Lewis et al. 2017) with 0, 1, ... 10 points; no deal
+# counts 0. A test computes them again.
+PEOPLE = (2703, 10, 21, 37, 229, 651, 2262, 1509, 2237, 913, 1662)
 
 
 class StudyGame(NamedTuple):
@@ -67,7 +77,7 @@ def _summary(games: Sequence[StudyGame]) -> ConditionSummary:
     # Its mean is the product of the means, and its spread over clusters that of the product's linearization.
     product = means[0] * means[1] + means[1] * (human - means[0]) + means[0] * (agent - means[1])
     values = (human, agent, (human + agent) / 2, product, human * agent)
-    figures = {name: clustered_mean(each, clusters) for name, each in zip(MEASURES, values, strict=True)}
+    figures = {name: clustered_mean(measured, clusters) for name, measured in zip(MEASURES, values, strict=True)}
     people = len({game.participant for game in games})
     deals = clustered_mean(np.array([game.deal for game in games], dtype=np.float64), clusters)
     return ConditionSummary(people, len(set(clusters)), len(games), deals, figures)
@@ -118,7 +128,40 @@ def analysis_table(lines: Mapping[str, ConditionSummary]) -> str:
     """The analysis as a Markdown table."""
     heads = ("condition", "people", "clusters", "games", "deals", *MEASURES)
     rows = []
-    for name, each in lines.items():
-        counts = (name, str(each.participants), str(each.clusters), str(each.games), f"{each.deals.mean:.0%}")
-        rows.append((*counts, *(with_interval(each.figures[measure]) for measure in MEASURES)))
+    for name, summary in lines.items():
+        counts = (
+            name,
+            str(summary.participants),
+            str(summary.clusters),
+            str(summary.games),
+            f"{summary.deals.mean:.0%}",
+        )
+        rows.append((*counts, *(with_interval(summary.figures[measure]) for measure in MEASURES)))
     return grid_markdown(heads, rows)
+
+
+class PowerQuestion(NamedTuple):
+    """The difference that a study shall detect, and its design."""
+
+    difference: float = 0.3  # points of ten between two conditions, above 0
+    games: int = 5  # of a participant in each condition
+    icc: float = 0.1  # correlation of a participant's games, 0..1 and below 1
+    power: float = 0.8  # probability to detect the difference, between 0 and 1
+    confidence: float = 0.95  # of the two-sided test, between 0 and 1
+    design: Literal["between", "within"] = "between"
+
+
+def sd_of_people() -> float:
+    """The standard deviation of people's points in one game of the published dialogues."""
+    return float(np.repeat(np.arange(len(PEOPLE)), PEOPLE).std())
+
+
+def sample_size(question: PowerQuestion, sd: float) -> int:
+    """Participants: per condition between participants, in all within them. ``sd``: of the points of one game."""
+    from scipy.special import ndtri  # slow to import, and only needed here
+
+    games, icc = question.games, question.icc
+    share = 1 - icc if question.design == "within" else 1 + (games - 1) * icc
+    variance = 2 * sd**2 * share / games  # of the difference, times n
+    quantiles = float(ndtri(0.5 + question.confidence / 2) + ndtri(question.power))
+    return max(2, math.ceil(variance * (quantiles / question.difference) ** 2))

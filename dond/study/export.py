@@ -107,13 +107,19 @@ class ExportedStudy(NamedTuple):
 
 def anonymise(progress: Progress, seed: int) -> ExportedStudy:
     """The participants who passed the check and did not withdraw, renumbered by ``seed``, with their games."""
-    included = [each.number for each in progress.participants if each.place is not None and each.phase != "withdrawn"]
+    included = [
+        participant.number
+        for participant in progress.participants
+        if participant.place is not None and participant.phase != "withdrawn"
+    ]
     included.sort(key=lambda number: sha256(f"{seed} {progress.participants[number].key}".encode()).digest())
-    numbers = {old: new for new, old in enumerate(included, 1)}
+    numbers = {journal_number: i for i, journal_number in enumerate(included, 1)}
     tables = [table for table in progress.tables if table.end is not None and _all_included(table, numbers)]
     heads = _clusters(tables, numbers)
     rows = []
-    tables.sort(key=lambda table: min((numbers[each], _game_of(table, each)) for each in table.people))
+    tables.sort(
+        key=lambda table: min((numbers[participant], _game_of(table, participant)) for participant in table.people)
+    )
     for game, table in enumerate(tables, 1):
         condition = table.condition
         if progress.config.condition(condition).with_a_person and table.partner != PERSON:
@@ -172,7 +178,7 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
 
 def codebook(progress: Progress) -> str:
     """Description of the files and of what was left out; without the study's seed, which tells the order of arrival."""
-    phases = dict.fromkeys(get_args(Phase), 0) | Counter(each.phase for each in progress.participants)
+    phases = dict.fromkeys(get_args(Phase), 0) | Counter(participant.phase for participant in progress.participants)
     engine = Environment(trim_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701  # text
     engine.filters["cell"] = _cell
     template = engine.from_string((TEMPLATES / "codebook.md.j2").read_text("utf-8"))
@@ -185,16 +191,16 @@ def _cell(text: str) -> str:
 
 def _tables(exported: ExportedStudy) -> list[ExportedGame]:
     """One row for each game."""
-    return [row for place, row in enumerate(exported.games) if not place or exported.games[place - 1].game != row.game]
+    return [row for i, row in enumerate(exported.games) if not i or exported.games[i - 1].game != row.game]
 
 
 def _participant(number: int, participant: Participant, exported: ExportedStudy) -> list[object]:
-    mine = [row.table for row in exported.games if row.participant == number]
-    ends = [table.acts[-1].at for table in mine if table.acts]
+    tables = [row.table for row in exported.games if row.participant == number]
+    ends = [table.acts[-1].at for table in tables if table.acts]
     seconds = f"{(max(ends) - participant.arrived).total_seconds():.1f}" if ends else ""
     assert participant.plan is not None
     status = "done" if participant.phase == "done" else "unfinished"
-    finished = sum(table.end == "finished" for table in mine)
+    finished = sum(table.end == "finished" for table in tables)
     return [number, status, "+".join(participant.plan.conditions), participant.attempts, finished, seconds]
 
 
@@ -214,14 +220,14 @@ def game_cells(row: ExportedGame, exported: ExportedStudy) -> list[object]:
 
 
 def _acts(row: ExportedGame, exported: ExportedStudy) -> list[list[object]]:
-    lines = []
-    for turn, act in enumerate(row.table.acts):
+    lines, game = [], row.table.game
+    for turn, (times, action) in enumerate(zip(row.table.acts, game.state.history, strict=True)):
         participant = row.table.players[turn % 2]
-        keeps = act.action.oA if act.action.act_type.is_offer else [""] * len(ITEMS)
-        times = ["" if seconds is None else f"{seconds:.3f}" for seconds in (act.since_shown, act.by_browser)]
+        keeps = action.oA if action.act_type.is_offer else [""] * len(ITEMS)
+        seconds = ["" if value is None else f"{value:.3f}" for value in (times.since_shown, times.by_browser)]
         number = "" if participant is None else exported.numbers[participant]
-        head = [row.game, turn + 1, turn % 2, number, act.action.act_type.name]
-        lines.append([*head, *keeps, *times, f"{_seconds_to(row, turn):.3f}", act.cause])
+        head = [row.game, turn + 1, turn % 2, number, action.act_type.name]
+        lines.append([*head, *keeps, *seconds, f"{_seconds_to(row, turn):.3f}", game.causes[turn]])
     return lines
 
 
@@ -232,10 +238,10 @@ def _seconds_to(row: ExportedGame, turn: int) -> float:
 
 def _answers(number: int, participant: Participant, config: StudyConfig) -> list[list[object]]:
     lines: list[list[object]] = []
-    for each in config.questionnaire:
-        if each.kind != "text" and each.name in participant.answers:
-            answer = int(participant.answers[each.name])
-            lines.append([number, each.name, answer, each.options[answer - 1] if each.options else ""])
+    for question in config.questionnaire:
+        if question.kind != "text" and question.name in participant.answers:
+            answer = int(participant.answers[question.name])
+            lines.append([number, question.name, answer, question.options[answer - 1] if question.options else ""])
     return lines
 
 

@@ -118,9 +118,9 @@ def damage_reported(name: str = "the study's journal") -> Iterator[None]:
 def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
     if not has_schema(db, _SCHEMA):
         raise ValueError("its tables are not those of a study's journal")
-    for at, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
-        yield StudyEvent(datetime.fromisoformat(at), participant, kind, json.loads(data))
+    for moment, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
+        yield StudyEvent(datetime.fromisoformat(moment), participant, kind, json.loads(data))
 
 
-def _utc_text(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="milliseconds")
+def _utc_text(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

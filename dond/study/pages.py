@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from markupsafe import Markup
 from starlette.applications import Starlette
@@ -28,25 +27,33 @@ from dond.study.journal import JOURNAL, Journal, JournalError, is_study, read_jo
 from dond.study.progress import FINAL_PHASES, Participant, StudyTable
 from dond.study.running_study import NotAccepted, OutOfPlace, RunningStudy, completion_code
 from dond.study.settings import PERSON, StudyConfig
-from dond.table.game import ending_text, turns_left, warning
+from dond.table.game import ending_text, turns_left
 from dond.web import bargaining_table as board
 from dond.web.background import wait_for_change
+from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, render
-from dond.web.guard import ENTER, MIN_PASSWORD, Secret, cookie_name, form_fields, guarded_site, whole_number
+from dond.web.guard import (
+    ENTER,
+    MIN_PASSWORD,
+    ErrorHandler,
+    Secret,
+    cookie_name,
+    form_fields,
+    guarded_site,
+    whole_number,
+)
 from dond.web.server import HOST, address_of, is_loopback, serve
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.game import Action, Triple
 from dond_marl.trust import require_trust
 from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.ledger.trusted_names import read_settings, write_settings
 from league.settings.read import dump
-from partners.human import View
 
 TICK = 1.0  # seconds between two looks at waiting participants
 COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
 NOT_STORED = "The study cannot go on just now. What you did before is stored: load this page again in a minute.\n"
-SCRIPTS = ("items.js", "table.js")
+SCRIPTS = ("table.js",)
 PARTNER = "Your partner"  # name of the other side, which reveals nothing
 HEADLINES = {  # of the pages of all phases but the games
     "consent": "Consent",
@@ -59,7 +66,6 @@ HEADLINES = {  # of the pages of all phases but the games
     "excluded": "The end",
     "withdrawn": "The end",
 }
-Answer = TypeVar("Answer", Response, Response | None)
 Handler = Callable[[Request, FormData, Participant], Response | None]  # None: lead to the current page
 
 
@@ -93,8 +99,8 @@ def serve_study(config: StudyConfig, host: str, port: int, password: str | None,
             if not (folder / SETTINGS).is_file():  # written once all occupants could be made, before any event
                 write_settings(folder, dump(config))
             study.start()
-            known = len(study.progress.participants)
-            continued = f", continued with {known} participants" if known else ""
+            participants = len(study.progress.participants)
+            continued = f", continued with {participants} participants" if participants else ""
             where = " on this machine" if alone else ""
             report(
                 f"open {address_of(host, port)}/ in a browser{where}: the study of {folder}{continued}; Ctrl-C stops it"
@@ -144,7 +150,14 @@ def application(study: RunningStudy, password: str | None = None, loopback: str 
         # An address that a form left in the browser, and a password that is sent twice.
         *(Route(path, _back, methods=["GET", "POST"]) for path in (*posts, "/agree", ENTER)),
     ]
-    return guarded_site(study.config.study.title, routes, pages.lifespan, secret=secret, loopback=loopback)
+
+    async def report_unwritten(_: Request, error: Exception) -> Response:
+        study.report(str(error))
+        return PlainTextResponse(NOT_STORED, 503)
+
+    handlers: dict[type[Exception], ErrorHandler] = {JournalError: report_unwritten}
+    title = study.config.study.title
+    return guarded_site(title, routes, pages.lifespan, secret=secret, loopback=loopback, handlers=handlers)
 
 
 class _StudyPages:
@@ -172,27 +185,21 @@ class _StudyPages:
 
         async def handle(request: Request) -> Response:
             values, participant = await form_fields(request), self._participant(request)
+            answer = None
             try:
-                answer = participant and await self._serve_or_503(serve, request, values, participant)
+                if participant is not None:
+                    answer = await run_in_threadpool(serve, request, values, participant)
             except NotAccepted as error:
-                return await self._serve_or_503(self._page, request, values, as_sentence(str(error)))
+                return await run_in_threadpool(self._page, request, values, as_sentence(str(error)))
             except OutOfPlace:  # a form that fits no longer
-                answer = None
+                pass
             return answer or _see_root()
 
         return handle
 
     async def current(self, request: Request) -> Response:
         """The page of the participant's phase."""
-        return await self._serve_or_503(self._page, request)
-
-    async def _serve_or_503(self, serve: Callable[..., Answer], *args: object) -> Answer | Response:
-        """The response of ``serve``; 503 if the journal cannot be written, with the reason in the terminal."""
-        try:
-            return await run_in_threadpool(serve, *args)
-        except JournalError as error:
-            self._study.report(str(error))
-            return PlainTextResponse(NOT_STORED, 503)
+        return await run_in_threadpool(self._page, request)
 
     async def poll(self, request: Request) -> Response:
         """Wait until the participant's page differs from ``version``."""
@@ -202,7 +209,7 @@ class _StudyPages:
 
     async def agree(self, request: Request) -> Response:
         """Consent: a new participant, identified by a cookie."""
-        return await self._serve_or_503(self._agree, request, await form_fields(request))
+        return await run_in_threadpool(self._agree, request, await form_fields(request))
 
     def _agree(self, request: Request, values: FormData) -> Response:
         if self._participant(request) is not None:
@@ -224,23 +231,25 @@ class _StudyPages:
 
     def check(self, _: Request, values: FormData, participant: Participant) -> None:
         questions = range(len(self._study.config.check))
-        self._study.check(participant, [whole_number(values.get(f"q{place}")) or 0 for place in questions])
+        self._study.check(participant, [whole_number(values.get(f"q{i}")) or 0 for i in questions])
 
     def act(self, _: Request, values: FormData, participant: Participant) -> Response | None:
         """Play an act; a second question first if it may leave the participant with nothing."""
         table, posted = self._study.look(participant), (values.get("table"), values.get("turn"))
         if table is None or posted != (str(table.number), str(len(table.acts))):
             return None  # played already, in another window or by a second press
-        seat, counts = table.seat_of(participant.number), table.state.scenario.counts
-        action = board.posted_action(values, counts)
-        if action is None:
-            raise NotAccepted("please sort the items, then press a button")
-        if table.to_move == participant.number and "sure" not in values and warning(action, person_view(table, seat)):
-            content = game_page(self._study.config, table, seat, board.posted_split(values, counts), question=action)
-            return self._show(game_headline(table, seat), content, participant)
+        seat = table.seat_of(participant.number)
+        view = table.game.view(seat)
+        if view is None:
+            return None
+        read = board.read_turn(values, view, "/act", _hidden_fields(table), "/")
+        if isinstance(read, TableReply):
+            content = game_page(self._study.config, table, seat, read)
+            follow = participant.version if table.partner == PERSON and read.question is None else None
+            return self._show(game_headline(table, seat), content, participant, follow)
         milliseconds = whole_number(values.get("browser"), 9)
         browser = None if milliseconds is None else milliseconds / 1000
-        self._study.act(participant, table.number, len(table.acts), action, browser)
+        self._study.act(participant, table.number, len(table.acts), read, browser)
         self._study.answer_for_partner(table)
         return None
 
@@ -257,9 +266,9 @@ class _StudyPages:
         token = request.cookies.get(_cookie(request))
         return None if token is None else self._study.find(token)
 
-    def _page(self, request: Request, values: FormData | None = None, why: str = "") -> Response:
-        """The page of the participant's phase; ``values`` were posted and not accepted because of ``why``."""
-        config, participant, given = self._study.config, self._participant(request), values or FormData()
+    def _page(self, request: Request, values: FormData | None = None, reason: str = "") -> Response:
+        """The page of the participant's phase; ``values`` were posted and not accepted because of ``reason``."""
+        config, participant, posted = self._study.config, self._participant(request), values or FormData()
         if participant is None:
             return self._consent()
         table = self._study.look(participant)
@@ -268,23 +277,20 @@ class _StudyPages:
         version, phase = participant.version, participant.phase  # read first, so that later changes are followed
         table = self._study.look(participant)
         if phase not in ("table", "result"):
-            answers = defaultdict(str, {name: str(value) for name, value in given.items()})
+            answers = defaultdict(str, {name: str(value) for name, value in posted.items()})
             code = completion_code(request.cookies[_cookie(request)])
-            content = render("study", phase, config, participant, answers, code, why)
+            content = render("study", phase, config, participant, answers, code, reason)
             return self._show(HEADLINES[phase], content, participant, version if phase == "waiting" else None)
         if table is None:  # the last game was left a moment ago
             return _see_root()
         seat = table.seat_of(participant.number)
         if phase == "result":
             return self._show("The result", result_page(config, table, seat, participant.number), participant)
-        mine = table.to_move == participant.number
-        split = board.posted_split(given, table.state.scenario.counts) if mine and board.KEEP in given else None
-        content = game_page(config, table, seat, split, why=why)
-        follow = version if not mine or table.partner == PERSON else None
-        return self._show(game_headline(table, seat), content, participant, follow)
+        follow = None if table.to_move == participant.number and table.partner != PERSON else version
+        return self._show(game_headline(table, seat), game_page(config, table, seat), participant, follow)
 
-    def _consent(self, why: str = "") -> Response:
-        return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", why))
+    def _consent(self, reason: str = "") -> Response:
+        return self._show(HEADLINES["consent"], render("study", "consent", self._study.config, None, {}, "", reason))
 
     def _show(
         self, headline: str, content: Markup, participant: Participant | None = None, version: int | None = None
@@ -310,55 +316,43 @@ def _see_root() -> RedirectResponse:
 
 
 def _cookie(request: Request) -> str:
-    return cookie_name(request.scope, "participant")
-
-
-def person_view(table: StudyTable, seat: int) -> View:
-    """The view of the participant in ``seat``, who is to move; the partner's values are zeros."""
-    return View(board.hide_partner_values(table.state, seat))
+    return cookie_name(request, "participant")
 
 
 def game_headline(table: StudyTable, seat: int) -> str:
     """The state of the game in one line."""
-    return f"{PARTNER} is thinking …" if table.state.mover != seat else board.headline(person_view(table, seat))
+    view = table.game.view(seat)
+    return f"{PARTNER} is thinking …" if view is None else board.headline(view)
 
 
-def game_page(
-    config: StudyConfig,
-    table: StudyTable,
-    seat: int,
-    split: Triple | None = None,
-    question: Action | None = None,
-    why: str = "",
-) -> Markup:
-    """The table for the participant in ``seat``.
+def _hidden_fields(table: StudyTable) -> dict[str, object]:
+    """The fields that name a turn; a script fills in the browser's time."""
+    return {"table": table.number, "turn": len(table.acts), "browser": ""}
 
-    ``split``: the split to show, by default the initial one; ``question``: an act to be confirmed; ``why``: a message.
-    """
-    state = board.hide_partner_values(table.state, seat)
-    mine = state.mover == seat
+
+def game_page(config: StudyConfig, table: StudyTable, seat: int, reply: TableReply = TableReply()) -> Markup:  # noqa: B008  # frozen
+    """The table for the participant in ``seat``, with the reply to a form that played no act."""
+    state, view = table.game.state_known_to(seat), table.game.view(seat)
     facts = ["you open" if seat == 0 else f"{PARTNER.lower()} opens", turns_left(state)]
     if table.partner == PERSON:
         facts.append(f"{config.study.turn:.0f} seconds for an act")
-    view = View(state) if mine else board.view_before_turn(table.state.scenario, seat, state.rules)
-    hidden = {"table": table.number, "turn": len(table.acts), "browser": ""}
-    shown = board.initial_split(view) if split is None else split
-    turn = board.turn_form(view, shown, "/act", hidden, playing=mine, why=why)
-    confirmation = None if question is None else board.really(view, question, "/act", hidden, "/")
+    shown = board.view_before_turn(state, seat) if view is None else view
+    split = board.initial_split(shown) if reply.split is None else reply.split
+    turn = board.turn_form(shown, split, "/act", _hidden_fields(table), playing=view is not None, reason=reply.reason)
     return board.game_section(
         state,
         seat,
-        render("table", "confirmation", confirmation, None) + turn,
+        render("table", "confirmation", reply.question, None) + turn,
         partner=PARTNER,
         heading=game_headline(table, seat),
         facts=facts,
-        thinking=not mine,
+        thinking=view is None,
     )
 
 
 def result_page(config: StudyConfig, table: StudyTable, seat: int, participant: int) -> Markup:
     """The end of a game; whose points are shown is a setting."""
     ending = ending_text(table.state, seat) if table.end == "finished" else None
-    spoken = board.conversation(board.hide_partner_values(table.state, seat), seat, PARTNER)
-    who = "You have" if table.blame == participant else f"{PARTNER} has"
-    return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, who)
+    spoken = board.conversation(table.game.state_known_to(seat), seat, PARTNER)
+    subject = "You have" if table.blame == participant else f"{PARTNER} has"
+    return render("study", "result", config.study, table, seat, ending, spoken, PARTNER, subject)

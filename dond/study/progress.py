@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 
 from dond.study.journal import JournalError, StudyEvent, damage_reported, read_journal
 from dond.study.settings import PERSON, StudyConfig
+from dond.table.session import TableGame
 from dond_marl.errors import InputError
-from dond_marl.game import Act, Action, Scenario, State, Triple, apply
+from dond_marl.game import Act, Action, Scenario, State, Triple
 from dond_marl.randomness import generator
 from league.ledger.run_directory import SETTINGS
 from league.ledger.trusted_names import read_settings
@@ -32,6 +33,7 @@ Phase = Literal[
     "withdrawn",
 ]
 FINAL_PHASES: tuple[Phase, ...] = ("excluded", "done", "withdrawn")
+NEXT_PHASES: dict[str, Phase] = {"agreed": "instructions", "read": "check"}  # after steps without data
 TableEnd = Literal["finished", "late", "left", "failed"]  # a table that ended otherwise than finished does not count
 
 
@@ -57,32 +59,29 @@ class Assignment(NamedTuple):
 def assignment(config: StudyConfig, number: int) -> Assignment:
     """The plan of participant ``number``, from 0, among those who passed the check."""
     cells = _cells(config)
-    block, place = divmod(number, len(cells))
+    block, position = divmod(number, len(cells))
     order = _order(config.study.seed, block, len(cells))
-    mine = cells[order[place]]
+    conditions = cells[order[position]]
     if config.study.design == "within":
-        return Assignment(mine, number * config.games_each, block % 2)
+        return Assignment(conditions, number * config.games_each, block % 2)
     # Count earlier participants of this condition: all of them get the same sequence of tables.
-    same = Counter(cells)[mine]
-    before = block * same + sum(cells[cell] == mine for cell in order[:place])
-    return Assignment(mine, before * config.games_each, before % 2)
+    earlier = block * Counter(cells)[conditions] + sum(cells[cell] == conditions for cell in order[:position])
+    return Assignment(conditions, earlier * config.games_each, earlier % 2)
 
 
 def _cells(config: StudyConfig) -> tuple[tuple[str, ...], ...]:
     """The places of a block, each with its conditions in order."""
     names = tuple(condition.name for condition in config.conditions)
     if config.study.design == "within":
-        return tuple(tuple(names[place] for place in row) for row in williams(len(names)))
-    return tuple((each.name,) for each in config.conditions for _ in range(1 + each.with_a_person))
+        return tuple(tuple(names[i] for i in row) for row in williams(len(names)))
+    return tuple((row.name,) for row in config.conditions for _ in range(1 + row.with_a_person))
 
 
 def williams(size: int) -> tuple[tuple[int, ...], ...]:
     """Orders of ``size`` conditions, balanced in place and predecessor: ``size`` rows, twice as many if odd."""
-    zigzag = [place // 2 if place % 2 == 0 else size - 1 - place // 2 for place in range(size)]
-    rows = [tuple((each + shift) % size for each in zigzag) for shift in range(size)]
-    if size % 2 == 0 or size == 1:
-        return tuple(rows)
-    return (*rows, *(tuple(reversed(row)) for row in rows))
+    zigzag = [i // 2 if i % 2 == 0 else size - 1 - i // 2 for i in range(size)]
+    rows = tuple(tuple((i + shift) % size for i in zigzag) for shift in range(size))
+    return rows if size % 2 == 0 or size == 1 else (*rows, *(row[::-1] for row in rows))
 
 
 @lru_cache(maxsize=256)
@@ -90,12 +89,10 @@ def _order(seed: int, block: int, size: int) -> tuple[int, ...]:
     return tuple(generator(seed, "study assignment", block).permutation(size).tolist())
 
 
-class StudyAct(NamedTuple):
-    """One act at a table."""
+class ActTimes(NamedTuple):
+    """The times of one act at a table."""
 
     at: datetime
-    action: Action
-    cause: int  # a dond_marl.seats.Cause; 0 for people
     since_shown: float | None  # seconds since the page first showed the turn, server clock; None for occupants
     by_browser: float | None  # seconds since the page was loaded, browser clock; None if it sent none
 
@@ -109,12 +106,16 @@ class StudyTable:
     partner: str  # an occupant's specification, or PERSON
     players: tuple[int | None, int | None]
     games: tuple[int | None, int | None]
-    state: State
+    game: TableGame
     began: datetime  # of the current turn
-    acts: list[StudyAct] = field(default_factory=list)
+    acts: list[ActTimes] = field(default_factory=list)
     shown: datetime | None = None  # time at which the page first showed this turn to the participant to move
     end: TableEnd | None = None  # None while it is played
     blame: int | None = None  # participant who was late or left
+
+    @property
+    def state(self) -> State:
+        return self.game.state
 
     def seat_of(self, participant: int) -> int:
         return self.players.index(participant)
@@ -170,11 +171,100 @@ class Progress:
 
     def apply(self, event: StudyEvent) -> None:
         """Update the state by one event. Raises :class:`~.journal.JournalError` for an unknown kind."""
-        if event.kind not in HANDLERS:
-            raise JournalError(f"the journal holds an event of the unknown kind {event.kind!r}")
-        HANDLERS[event.kind](self, event)
+        match event.kind:
+            case "started":  # the time before it counts for no waiting participant and no turn
+                for participant in self.participants:
+                    participant.since = None if participant.since is None else event.at
+                for table in self.tables:
+                    table.began, table.shown = event.at, None
+            case "arrived":  # key
+                self.by_key[event.data["key"]] = event.participant
+                self.participants.append(Participant(event.participant, event.data["key"], event.at))
+            case "opened":
+                self._open(event)
+            case "shown" | "acted" | "closed":
+                self._apply_to_table(self.tables[event.data["table"]], event)
+            case _:
+                self._apply_to_participant(self.participants[event.participant], event)
         if event.participant >= 0 and event.kind != "shown":  # a shown turn changes no page
             self.participants[event.participant].version += 1
+
+    def _open(self, event: StudyEvent) -> None:  # condition, partner, players, scenario
+        counts, (low, high) = event.data["scenario"]
+        state = State(Scenario(_triple(counts), (_triple(low), _triple(high))), self.config.env.rules())
+        first, second = event.data["players"]
+        games = [None if number is None else self.participants[number].game for number in (first, second)]
+        table = StudyTable(
+            len(self.tables),
+            event.data["condition"],
+            event.data["partner"],
+            (first, second),
+            (games[0], games[1]),
+            TableGame(state),
+            event.at,
+        )
+        self.tables.append(table)
+        for number, other in ((first, second), (second, first)):
+            if number is not None:
+                participant = self.participants[number]
+                participant.phase, participant.since, participant.mate = "table", None, other
+                participant.tables.append(table.number)
+        self._change_pages_of(table)
+
+    def _apply_to_table(self, table: StudyTable, event: StudyEvent) -> None:
+        data = event.data
+        match event.kind:
+            case "shown":
+                table.shown = event.at
+            case "acted":  # act, oA, cause, browser
+                action = Action(Act[data["act"]], _triple(data["oA"]))
+                shown = table.shown if event.participant >= 0 else None
+                seconds = None if shown is None else (event.at - shown).total_seconds()
+                table.acts.append(ActTimes(event.at, seconds, data["browser"]))
+                table.game, table.began, table.shown = table.game.play(action, cause=data["cause"]), event.at, None
+                if table.state.is_over:
+                    self._close(table, "finished")
+                self._change_pages_of(table)
+            case "closed":  # why
+                table.blame = event.participant if event.participant >= 0 else None
+                self._close(table, data["why"])
+                self._change_pages_of(table)
+                if table.partner == PERSON:
+                    for number in table.people:
+                        self.participants[number].alone = True
+
+    def _apply_to_participant(self, participant: Participant, event: StudyEvent) -> None:
+        data = event.data
+        match event.kind:
+            case "agreed" | "read":
+                participant.phase = NEXT_PHASES[event.kind]
+            case "checked" if data["passed"]:  # answers, passed
+                participant.place, participant.plan = self.passed, assignment(self.config, self.passed)
+                participant.phase = "ready"
+                self.passed += 1
+            case "checked":
+                participant.attempts += 1
+                if participant.attempts >= self.config.study.attempts:
+                    participant.phase = "excluded"
+            case "waits":
+                participant.phase, participant.since = "waiting", event.at
+            case "no_partner":  # stand_in: the rest with people is played with it, or skipped without one
+                participant.alone, participant.since = True, None
+                self._leave_mate_alone(participant)
+                if not data["stand_in"]:
+                    games = self.config.study.games
+                    participant.game = (participant.game // games + 1) * games
+                self._go_on(participant)
+            case "continued":
+                self._go_on(participant)
+            case "answered":  # answers, code
+                participant.answers, participant.phase = data["answers"], "done"
+                self.codes.append(data["code"])
+            case "withdrew":
+                participant.phase = "withdrawn"
+                self._leave_mate_alone(participant)
+            case _:
+                raise JournalError(f"the journal holds an event of the unknown kind {event.kind!r}")
 
     def condition_of(self, participant: Participant) -> str | None:
         """The condition of a participant's next game; ``None`` after the last."""
@@ -186,7 +276,7 @@ class Progress:
         """The latest table of a participant."""
         return self.tables[participant.tables[-1]]
 
-    def close(self, table: StudyTable, end: TableEnd) -> None:
+    def _close(self, table: StudyTable, end: TableEnd) -> None:
         """End a table: its participants have completed a game."""
         table.end = end
         for number in table.people:
@@ -195,17 +285,17 @@ class Progress:
             if participant.phase == "table":
                 participant.phase = "result"
 
-    def change_pages_of(self, table: StudyTable) -> None:
+    def _change_pages_of(self, table: StudyTable) -> None:
         for number in table.people:
             self.participants[number].version += 1
 
-    def leave_mate_alone(self, participant: Participant) -> None:
+    def _leave_mate_alone(self, participant: Participant) -> None:
         """Mark the other participant of a pair as alone."""
         if participant.mate is not None:
             other = self.participants[participant.mate]
             other.alone, other.version = True, other.version + 1
 
-    def go_on(self, participant: Participant) -> None:
+    def _go_on(self, participant: Participant) -> None:
         """To the next game, or to the questions after the last."""
         participant.phase = "ready" if self.condition_of(participant) is not None else "questions"
 
@@ -217,131 +307,6 @@ def open_study(folder: Path) -> Progress:
     if not path.is_file():
         raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
     return Progress(read_settings(folder, StudyConfig)).apply_all(events)
-
-
-# Handlers of the kinds of events. Each updates the state; the comment names the data of the event.
-
-
-def _on_started(study: Progress, event: StudyEvent) -> None:
-    """The server started: the time before counts for no waiting participant and no turn."""
-    for participant in study.participants:
-        participant.since = None if participant.since is None else event.at
-    for table in study.tables:
-        table.began, table.shown = event.at, None
-
-
-def _on_arrived(study: Progress, event: StudyEvent) -> None:  # key
-    study.by_key[event.data["key"]] = event.participant
-    study.participants.append(Participant(event.participant, event.data["key"], event.at))
-
-
-def _on_agreed(study: Progress, event: StudyEvent) -> None:
-    study.participants[event.participant].phase = "instructions"
-
-
-def _on_read(study: Progress, event: StudyEvent) -> None:
-    study.participants[event.participant].phase = "check"
-
-
-def _on_checked(study: Progress, event: StudyEvent) -> None:  # answers, passed
-    participant = study.participants[event.participant]
-    if event.data["passed"]:
-        participant.place, participant.plan = study.passed, assignment(study.config, study.passed)
-        participant.phase = "ready"
-        study.passed += 1
-        return
-    participant.attempts += 1
-    if participant.attempts >= study.config.study.attempts:
-        participant.phase = "excluded"
-
-
-def _on_waits(study: Progress, event: StudyEvent) -> None:
-    participant = study.participants[event.participant]
-    participant.phase, participant.since = "waiting", event.at
-
-
-def _on_opened(study: Progress, event: StudyEvent) -> None:  # condition, partner, players, scenario
-    counts, utilities = event.data["scenario"]
-    scenario = Scenario(_triple(counts), (_triple(utilities[0]), _triple(utilities[1])))
-    first, second = event.data["players"]
-    games = [None if number is None else study.participants[number].game for number in (first, second)]
-    table = StudyTable(
-        len(study.tables),
-        event.data["condition"],
-        event.data["partner"],
-        (first, second),
-        (games[0], games[1]),
-        State(scenario, study.config.env.rules()),
-        event.at,
-    )
-    study.tables.append(table)
-    for number, other in ((first, second), (second, first)):
-        if number is not None:
-            participant = study.participants[number]
-            participant.phase, participant.since, participant.mate = "table", None, other
-            participant.tables.append(table.number)
-    study.change_pages_of(table)
-
-
-def _on_shown(study: Progress, event: StudyEvent) -> None:  # table
-    study.tables[event.data["table"]].shown = event.at
-
-
-def _on_acted(study: Progress, event: StudyEvent) -> None:  # table, act, oA, cause, browser
-    table = study.tables[event.data["table"]]
-    action = Action(Act[event.data["act"]], _triple(event.data["oA"]))
-    shown = None if table.shown is None or event.participant < 0 else (event.at - table.shown).total_seconds()
-    table.acts.append(StudyAct(event.at, action, event.data["cause"], shown, event.data["browser"]))
-    table.state, table.began, table.shown = apply(table.state, action), event.at, None
-    if table.state.is_over:
-        study.close(table, "finished")
-    study.change_pages_of(table)
-
-
-def _on_closed(study: Progress, event: StudyEvent) -> None:  # table, why
-    table = study.tables[event.data["table"]]
-    table.blame = event.participant if event.participant >= 0 else None
-    study.close(table, event.data["why"])
-    study.change_pages_of(table)
-    if table.partner == PERSON:
-        for number in table.people:
-            study.participants[number].alone = True
-
-
-def _on_no_partner(study: Progress, event: StudyEvent) -> None:  # stand_in
-    """The rest of a condition with people is played with the stand-in, or skipped."""
-    participant = study.participants[event.participant]
-    participant.alone, participant.since = True, None
-    study.leave_mate_alone(participant)
-    if not event.data["stand_in"]:
-        games = study.config.study.games
-        participant.game = (participant.game // games + 1) * games
-    study.go_on(participant)
-
-
-def _on_continued(study: Progress, event: StudyEvent) -> None:
-    study.go_on(study.participants[event.participant])
-
-
-def _on_answered(study: Progress, event: StudyEvent) -> None:  # answers, code
-    participant = study.participants[event.participant]
-    participant.answers, participant.phase = event.data["answers"], "done"
-    study.codes.append(event.data["code"])
-
-
-def _on_withdrew(study: Progress, event: StudyEvent) -> None:
-    participant = study.participants[event.participant]
-    participant.phase = "withdrawn"
-    study.leave_mate_alone(participant)
-
-
-HANDLERS: dict[str, Callable[[Progress, StudyEvent], None]] = {
-    handler.__name__.removeprefix("_on_"): handler
-    for handler in (
-        *(_on_started, _on_arrived, _on_agreed, _on_read, _on_checked, _on_waits, _on_opened, _on_shown, _on_acted),
-        *(_on_closed, _on_no_partner, _on_continued, _on_answered, _on_withdrew),
-    )
-}
 
 
 def _triple(numbers: Sequence[int]) -> Triple:

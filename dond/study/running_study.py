@@ -16,11 +16,10 @@ from typing import Any
 from dond.study.journal import STUDY, Journal, StudyEvent
 from dond.study.progress import FINAL_PHASES, Participant, Progress, StudyTable
 from dond.study.settings import PERSON, QuestionConfig, StudyConfig
-from dond_marl.envs.turn import only_action, turn_for
-from dond_marl.errors import InputError, error_line
+from dond_marl.errors import InputError
 from dond_marl.game import Action, Scenario, rule_against
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import Noise
+from dond_marl.rollout import Noise, OccupantError
 from dond_marl.seats import Partner
 
 Clock = Callable[[], datetime]
@@ -110,11 +109,11 @@ class RunningStudy:
         with self._lock:
             self._expect(participant, "check")
             questions = self.config.check
-            if len(answers) != len(questions) or any(
-                not 1 <= answer <= len(each.options) for answer, each in zip(answers, questions, strict=False)
+            if len(answers) != len(questions) or not all(
+                1 <= answer <= len(question.options) for answer, question in zip(answers, questions, strict=True)
             ):
                 raise NotAccepted("please answer every question")
-            passed = all(answer == each.answer for answer, each in zip(answers, questions, strict=True))
+            passed = list(answers) == [question.answer for question in questions]
             self._write(participant.number, "checked", {"answers": list(answers), "passed": passed})
             return passed
 
@@ -157,39 +156,38 @@ class RunningStudy:
 
     def answer_for_partner(self, table: StudyTable) -> None:
         """Play the act of the table's occupant, if it is to move. A failing occupant closes the table."""
-        spec, state, turn = table.partner, table.state, len(table.acts)
-        if table.end is not None or table.players[state.mover] is not None:
+        game = table.game
+        if table.end is not None or table.players[game.state.mover] is not None:
             return
-        partner, one_at_a_time = self._partners[spec]
-        anchor = self.progress.participants[table.people[0]]
-        game = next(game for game in table.games if game is not None)
-        assert anchor.place is not None
-        noise = Noise(self.config.study.seed, (anchor.place, game), 1)
+        partner, one_at_a_time = self._partners[table.partner]
+        first = self.progress.participants[table.people[0]]
+        number = next(number for number in table.games if number is not None)
+        assert first.place is not None
+        noise = Noise(self.config.study.seed, (first.place, number), 1)
         with one_at_a_time:  # a second window of the participant waits here and then finds the turn played
-            if len(table.acts) != turn:
+            if table.game is not game:
                 return
+            answered, failure = None, ""
             try:
-                decisions = partner.act(turn_for(partner, state, noise, prior=self._source.prior))
-                action = only_action(decisions)
-                rule = rule_against(state, action)
-                failure = None if rule is None else f"an illegal act: {rule}"
-            except (Exception, SystemExit) as error:  # noqa: BLE001  # an occupant may raise anything
-                failure = error_line(error)
+                answered = game.answer(partner, noise, self._source.prior)
+            except OccupantError as error:
+                failure = str(error)
             with self._lock:
-                if len(table.acts) != turn or table.end is not None:
+                if table.game is not game or table.end is not None:
                     return
-                if failure is not None:
-                    self.report(f"{spec} failed in table {table.number}, which does not count: {failure}")
-                    self._write(STUDY, "closed", {"table": table.number, "why": "failed"})
+                if answered is not None:
+                    self._act(table, STUDY, answered.state.history[-1], answered.causes[-1], None)
                 else:
-                    self._act(table, STUDY, action, int(decisions.cause[0]), None)
+                    self.report(f"{table.partner}: table {table.number} does not count: {failure}")
+                    self._write(STUDY, "closed", {"table": table.number, "why": "failed"})
 
     def answer(self, participant: Participant, answers: Mapping[str, Any], token: str) -> None:
         """Hand in the questionnaire. Raises :class:`NotAccepted`."""
         with self._lock:
             self._expect(participant, "questions")
-            given = {each.name: _parse_answer(each, answers.get(each.name)) for each in self.config.questionnaire}
-            self._write(participant.number, "answered", {"answers": given, "code": digest(completion_code(token))})
+            rows = self.config.questionnaire
+            accepted = {question.name: _parse_answer(question, answers.get(question.name)) for question in rows}
+            self._write(participant.number, "answered", {"answers": accepted, "code": digest(completion_code(token))})
 
     def withdraw(self, participant: Participant) -> None:
         """Stop taking part; the current table ends."""
@@ -204,28 +202,28 @@ class RunningStudy:
     def tick(self) -> None:
         """Pair waiting participants and end waits and turns that took too long. To be called every second."""
         with self._lock:
-            now, study = self._clock(), self.config.study
+            moment, study = self._clock(), self.config.study
             for participant in self.progress.participants:
-                waiting = participant.phase == "waiting"
-                if waiting and not participant.alone and (other := self._mate_for(participant)) is not None:
-                    self._pair(participant, other)
+                if participant.phase != "waiting":
                     continue
-                waited = 0.0 if participant.since is None else (now - participant.since).total_seconds()
-                if waiting and (participant.alone or waited > study.waiting):
+                assert participant.since is not None
+                if not participant.alone and (other := self._mate_for(participant)) is not None:
+                    self._pair(participant, other)
+                elif participant.alone or (moment - participant.since).total_seconds() > study.waiting:
                     self._give_up_waiting(participant)
             for table in self.progress.tables:
-                late = table.to_move if table.partner == PERSON else None
-                if late is not None and (now - table.began).total_seconds() > study.turn:
-                    self._write(late, "closed", {"table": table.number, "why": "late"})
+                mover = table.to_move if table.partner == PERSON else None
+                if mover is not None and (moment - table.began).total_seconds() > study.turn:
+                    self._write(mover, "closed", {"table": table.number, "why": "late"})
 
     def _seat(self, participant: Participant) -> None:
         condition = self.progress.condition_of(participant)
         assert condition is not None
-        opponent = self.config.condition(condition).opponent
+        opponent, stand_in = self.config.condition(condition).opponent, self.config.study.stand_in
         if opponent != PERSON:
             self._open(condition, opponent, participant, None)
-        elif participant.alone and self.config.study.stand_in is not None:
-            self._open(condition, self.config.study.stand_in, participant, None)
+        elif participant.alone and stand_in is not None:
+            self._open(condition, stand_in, participant, None)
         elif participant.alone:
             self._give_up_waiting(participant)
         elif (other := self._mate_for(participant)) is not None:
@@ -235,17 +233,17 @@ class RunningStudy:
 
     def _mate_for(self, participant: Participant) -> Participant | None:
         """A waiting participant who can be paired with this one and whose browser is present."""
-        now = self._clock()
+        moment = self._clock()
         for other in self.progress.participants:
             fits = other.number == participant.mate if participant.mate is not None else other.mate is None
             if other.phase == "waiting" and fits and other.number != participant.number and not other.alone:
                 last = self._last_request.get(other.number)
-                if last is not None and (now - last).total_seconds() <= PRESENT:
+                if last is not None and (moment - last).total_seconds() <= PRESENT:
                     return other
         return None
 
     def _pair(self, participant: Participant, other: Participant) -> None:
-        first, second = sorted((participant, other), key=lambda each: each.number)
+        first, second = sorted((participant, other), key=lambda person: person.number)
         condition = self.progress.condition_of(first)
         assert condition is not None
         self._open(condition, PERSON, first, second)
@@ -291,9 +289,9 @@ class RunningStudy:
         self.progress.apply(event)
 
 
-def _parse_answer(question: QuestionConfig, given: object) -> str | int:
+def _parse_answer(question: QuestionConfig, typed: object) -> str | int:
     """The answer to a question: a text, or the number of a level or option. Raises :class:`NotAccepted`."""
-    text = str(given or "").strip()
+    text = str(typed or "").strip()
     if question.kind == "text":
         return text[:MAX_TEXT]
     most = question.points if question.kind == "scale" else len(question.options)

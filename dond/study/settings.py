@@ -45,9 +45,9 @@ class ConditionConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_a_name(cls, value: object) -> object:
-        given = {"name": value, "partner": value} if isinstance(value, str) else value
-        person = isinstance(given, dict) and given.get("partner") == PERSON
-        return {**given, "partner": None} if person else given  # type: ignore[dict-item]  # it is a mapping
+        fields = {"name": value, "partner": value} if isinstance(value, str) else value
+        person = isinstance(fields, dict) and fields.get("partner") == PERSON
+        return {**fields, "partner": None} if person else fields  # type: ignore[dict-item]  # it is a mapping
 
     @property
     def with_a_person(self) -> bool:
@@ -144,8 +144,8 @@ class StudyConfig(Section):
         """Merge the texts of ``texts_file`` with the written ones, so that stored settings hold all texts."""
         if not isinstance(settings, dict) or not isinstance(settings.get("texts_file"), str):
             return settings
-        own = settings.get("texts", {})
-        texts = {**texts_of(Path(settings["texts_file"])), **own} if isinstance(own, dict) else own
+        written = settings.get("texts", {})
+        texts = {**texts_of(Path(settings["texts_file"])), **written} if isinstance(written, dict) else written
         return {**settings, "texts_file": None, "texts": texts}
 
     @model_validator(mode="after")
@@ -154,7 +154,7 @@ class StudyConfig(Section):
         if not self.conditions:
             mistakes.append((("conditions",), "must be a list of conditions, at least one; got []"))
         for key in ("conditions", "questionnaire"):
-            names = [each.name for each in getattr(self, key)]
+            names = [row.name for row in getattr(self, key)]
             if len(set(names)) < len(names):
                 mistakes.append(((key,), f"each has a name of its own; got {', '.join(names)}"))
         if sum(condition.with_a_person for condition in self.conditions) > 1:

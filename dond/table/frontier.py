@@ -17,8 +17,8 @@ from dond_marl.splits import grid
 class Spot(NamedTuple):
     """A pair of scores that some split gives."""
 
-    mine: int
-    theirs: int
+    own_score: int
+    partner_score: int
     items: Triple  # of the viewer, in one such split
     best: bool  # Pareto-efficient: no split gives one side more and the other no less
     nash: bool
@@ -41,11 +41,11 @@ class Plane(NamedTuple):
     @property
     def better(self) -> tuple[Spot, ...]:
         """Frontier spots that dominate the outcome."""
-        mine, theirs = self.landed
+        least, partner_least = self.landed
         return tuple(
             spot
             for spot in self.frontier
-            if spot.mine >= mine and spot.theirs >= theirs and (spot.mine, spot.theirs) != self.landed
+            if spot.own_score >= least and spot.partner_score >= partner_least and spot[:2] != self.landed
         )
 
 
@@ -59,34 +59,36 @@ def plane_of(game: GameRecord | State, seat: int, names: tuple[str, str] = ("you
     for row in np.flatnonzero(splits[0]).tolist():
         first: Triple = tuple(grid(solved.max_count)[row].tolist())
         pair = int(scores[seat, 0, row]), int(scores[1 - seat, 0, row])
-        mine = first if seat == 0 else rest(scenario.counts, first)
+        items = first if seat == 0 else rest(scenario.counts, first)
         best, nash = bool(solved.pareto.splits[0, row]), bool(solved.nash.splits[0, row])
-        spots.setdefault(pair, Spot(*pair, mine, best, nash))
+        spots.setdefault(pair, Spot(*pair, items, best, nash))
     landed = outcome.scores[seat], outcome.scores[1 - seat]
     wholes = scenario.pool_value(seat), scenario.pool_value(1 - seat)
     return Plane(tuple(sorted(spots.values())), wholes, landed, outcome.deal, names)
 
 
-def verdict(at: Plane) -> str:
+def verdict(plane: Plane) -> str:
     """The quality of the outcome in a sentence: efficient, improvable, one-sided, or no deal."""
-    you, other = at.names
-    nash = next(spot for spot in at.spots if spot.nash)
-    if not at.deal:
+    you, other = plane.names
+    nash = next(spot for spot in plane.spots if spot.nash)
+    if not plane.deal:
         return (
             f"Both get nothing. A fair deal was there: {describe_items(nash.items)} for {you}, "
-            f"{nash.mine} points to {nash.theirs}."
+            f"{nash.own_score} points to {nash.partner_score}."
         )
-    if not min(at.landed):
-        return _one_sided(at, nash)
-    if not at.better:
+    if not min(plane.landed):
+        return _one_sided(plane, nash)
+    if not plane.better:
         fair = (
             ", with the largest product of both seats' points (Nash bargaining)"
-            if (nash.mine, nash.theirs) == at.landed
+            if (nash.own_score, nash.partner_score) == plane.landed
             else ""
         )
         return f"An efficient deal{fair}: neither side could have had more without the other having less."
-    more = max(at.better, key=lambda spot: (spot.mine, spot.theirs))
-    return f"Points were left on the table: {more.mine} for {you} and {more.theirs} for {other} was possible."
+    more = max(plane.better, key=lambda spot: (spot.own_score, spot.partner_score))
+    return (
+        f"Points were left on the table: {more.own_score} for {you} and {more.partner_score} for {other} was possible."
+    )
 
 
 def subject(name: str) -> str:
@@ -94,11 +96,11 @@ def subject(name: str) -> str:
     return {"you": "You", "them": "They"}.get(name, name)
 
 
-def _one_sided(at: Plane, nash: Spot) -> str:
+def _one_sided(plane: Plane, nash: Spot) -> str:
     """The verdict on a deal that gives one side nothing; it may be efficient and is still not praised."""
-    losers = [subject(name) for name, score in zip(at.names, at.landed, strict=True) if not score]
+    losers = [subject(name) for name, score in zip(plane.names, plane.landed, strict=True) if not score]
     text = f"{' and '.join(losers)} got nothing from this deal."
-    if not min(nash.mine, nash.theirs):
+    if not min(nash.own_score, nash.partner_score):
         return f"{text} No split would have given both sides something."
-    fair = f"{describe_items(nash.items)} for {at.names[0]}, {nash.mine} points to {nash.theirs}"
+    fair = f"{describe_items(nash.items)} for {plane.names[0]}, {nash.own_score} points to {nash.partner_score}"
     return f"{text} A fair one was there: {fair}."

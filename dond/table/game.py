@@ -7,7 +7,7 @@ outside (a partner's name, a line of input) is printed without markup or control
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Console
@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond.table.frontier import plane_of
-from dond.table.sentences import AmbiguousLine, Misread
-from dond.table.typed_lines import ReadAct, TableCommand, help_line, read_line
+from dond.table.typed_lines import Reading, help_line, read_line
 from dond_marl.game import (
     ITEMS,
     SEATS,
@@ -50,7 +49,7 @@ class LeftTheTable(Exception):
 class TalkLine(NamedTuple):
     """One act of the conversation as the person reads it."""
 
-    mine: bool
+    by_person: bool
     text: str  # the act in English, or the sentence that the person typed
     note: str  # worth of the offer to the person; for a typed sentence also its reading
     message: str = ""  # text that was sent with the act
@@ -61,7 +60,7 @@ class Terminal:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = Console(highlight=False) if console is None else console
-        self.words: list[str | None] = []  # the typed line of each act so far; None for a command
+        self.words: str | None = None  # the sentence that was typed for the latest act; None for a command
 
     def ask(self, view: View) -> Action:
         """Show the game, and prompt until the person types a legal act. Raises :class:`LeftTheTable`."""
@@ -69,21 +68,22 @@ class Terminal:
         line = self._read(PROMPT)
         while True:
             reading = read_line(line, view)
-            if reading is TableCommand.LEAVE:
+            if reading.command == "leave":
                 raise LeftTheTable
-            if isinstance(reading, ReadAct | AmbiguousLine):
-                choices = (reading.action,) if isinstance(reading, ReadAct) else reading.actions
-                command = isinstance(reading, ReadAct) and reading.sure
-                worthless = choices[0].act_type not in (Act.DISAGREE, Act.END) and warning(choices[0], view)
-                answer = choices[0] if command and not worthless else self._choose(reading, choices, view)
+            if reading.actions:
+                action = reading.actions[0]
+                ends_talk = action.act_type in (Act.DISAGREE, Act.END)
+                is_played = reading.sure and (ends_talk or not warning(action, view))
+                answer = action if is_played else self._confirm(reading, view)
                 if isinstance(answer, Action):
-                    self.words.append(None if command else line.strip())
+                    self.words = None if reading.sure else line.strip()
                     return answer
                 line = answer
                 continue
-            self.write(_misread_text(reading), "red") if isinstance(reading, Misread) else self.write(
-                help_line(view.state.rules)
-            )
+            if reading.command == "help":
+                self.write(help_line(view.state.rules))
+            else:
+                self.write(_reason_text(reading), "red")
             line = self._read(PROMPT)
 
     def message(self, view: View) -> str:
@@ -106,28 +106,30 @@ class Terminal:
         self.write(f"\nturn {len(history) + 1} of {state.rules.max_turns}{where} · {turns_left(state)}", "bold")
         self.show(conversation(state, view.seat, since), table_now(view))
 
-    def _choose(self, reading: ReadAct | AmbiguousLine, choices: Sequence[Action], view: View) -> Action | str:
+    def _confirm(self, reading: Reading, view: View) -> Action | str:
         """The act that the person confirms or chooses, otherwise the line to read instead."""
-        yes: tuple[str, ...] = ()
-        no: tuple[str, ...] = ("", "n", "no")
-        if isinstance(reading, AmbiguousLine):
-            self.write(reading.why)
-        if isinstance(reading, AmbiguousLine) and len(choices) > 1:
-            for number, action in enumerate(choices, start=1):
+        actions, is_question = reading.actions, bool(reading.text)
+        accepting: tuple[str, ...] = ()
+        declining: tuple[str, ...] = ("", "n", "no")
+        if is_question:
+            self.write(reading.text)
+        if len(actions) > 1:
+            for number, action in enumerate(actions, start=1):
                 self.write(f"  {number}: {describe_action(action, view)}")
             answer = self._read("a number, or say it otherwise> ")
         else:
-            grave = warning(choices[0], view)
-            self.write(f"read as {describe_action(choices[0], view)}{f'. {grave}' if grave else ''}")
-            unsure = bool(grave) or isinstance(reading, AmbiguousLine)
-            answer = self._read(f"say that? {'[y/N]' if unsure else '[Y/n]'} ")
-            yes, no = (("y", "yes"), no) if unsure else (("", "y", "yes"), ("n", "no"))
+            risk = warning(actions[0], view)
+            self.write(f"read as {describe_action(actions[0], view)}{f'. {risk}' if risk else ''}")
+            is_doubtful = bool(risk) or is_question
+            answer = self._read(f"say that? {'[y/N]' if is_doubtful else '[Y/n]'} ")
+            accepting = ("y", "yes") if is_doubtful else ("", "y", "yes")
+            declining = declining if is_doubtful else ("n", "no")
         plain = answer.strip().lower()
-        if plain in yes:
-            return choices[0]
-        if isinstance(reading, AmbiguousLine) and plain in map(str, range(1, len(choices) + 1)):
-            return choices[int(plain) - 1]
-        return self._read(PROMPT) if plain in no else answer
+        if plain in accepting:
+            return actions[0]
+        if is_question and plain in map(str, range(1, len(actions) + 1)):
+            return actions[int(plain) - 1]
+        return self._read(PROMPT) if plain in declining else answer
 
     def _read(self, prompt: str) -> str:
         try:
@@ -147,20 +149,20 @@ def inert(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
-def talk_lines(state: State, seat: int, typed: Mapping[int, str] | None = None) -> tuple[TalkLine, ...]:
-    """The conversation for the person in ``seat``; ``typed``: sentences of the person by turn, from 0."""
+def talk_lines(state: State, seat: int, typed: Sequence[str | None] = ()) -> tuple[TalkLine, ...]:
+    """The conversation for the person in ``seat``; ``typed``: the sentence typed for each act, if there are any."""
     values, counts, final = state.scenario.utilities[seat], state.scenario.counts, state.rules.disagree == "ends"
     lines = []
     for turn, action in enumerate(state.history):
-        mine = turn % 2 == seat
+        is_persons = turn % 2 == seat
         note = ""
         if action.act_type.is_offer:
-            share = action.oA if mine else rest(counts, action.oA)
+            share = action.oA if is_persons else rest(counts, action.oA)
             note = f"{points(worth(values, share))} for you"
         text = phrase_act(action, counts, variant=turn, final=final)
-        if typed and turn in typed:
-            text, note = typed[turn], f"read as: {text}{f' · {note}' if note else ''}"
-        lines.append(TalkLine(mine, text, note, state.messages[turn] if state.messages else ""))
+        if typed and (sentence := typed[turn]):
+            text, note = sentence, f"read as: {text}{f' · {note}' if note else ''}"
+        lines.append(TalkLine(is_persons, text, note, state.messages[turn] if state.messages else ""))
     return tuple(lines)
 
 
@@ -172,17 +174,19 @@ def conversation(state: State, seat: int, since: int = 0) -> Table:
     table.add_column(overflow="fold")
     for turn, spoken in list(enumerate(talk_lines(state, seat)))[since:]:
         words = spoken.text + (f' "{spoken.message}"' if spoken.message else "")
-        table.add_row(f"{turn + 1}.", Text(SIDES[spoken.mine], "cyan" if spoken.mine else "magenta"), Text(words))
+        table.add_row(
+            f"{turn + 1}.", Text(SIDES[spoken.by_person], "cyan" if spoken.by_person else "magenta"), Text(words)
+        )
     return table
 
 
 def table_now(view: View) -> Table:
     """The pool, the person's values, and both latest offers as what the person would get."""
-    left = None if view.theirs is None else rest(view.counts, view.theirs)
+    offered = None if view.theirs is None else rest(view.counts, view.theirs)
     rows: list[Row] = [
         ("on the table", view.counts, _points(view.values, view.counts)),
         ("worth to you", view.values, "each"),
-        ("they leave you", left, _points(view.values, left)),
+        ("they leave you", offered, _points(view.values, offered)),
         ("you asked for", view.mine, _points(view.values, view.mine)),
     ]
     if view.revealed:
@@ -194,11 +198,11 @@ def describe_action(action: Action, view: View, label: str = "") -> str:
     """An act by ``label`` (its name by default), and its worth to the person."""
     label = label or action.act_type.name
     if action.act_type.is_offer:
-        mine = f"{describe_items(action.oA)} ({points(worth(view.values, action.oA))})"
-        return f"{label}: you keep {mine}, they get {describe_items(rest(view.counts, action.oA))}"
+        kept_items = f"{describe_items(action.oA)} ({points(worth(view.values, action.oA))})"
+        return f"{label}: you keep {kept_items}, they get {describe_items(rest(view.counts, action.oA))}"
     if action.act_type is Act.AGREE and view.theirs is not None:
-        left = rest(view.counts, view.theirs)
-        return f"{label}: you get {describe_items(left)} ({points(worth(view.values, left))})"
+        items = rest(view.counts, view.theirs)
+        return f"{label}: you get {describe_items(items)} ({points(worth(view.values, items))})"
     return label
 
 
@@ -226,19 +230,19 @@ def talk_would_end(view: View) -> str:
 
 def turns_left(state: State) -> str:
     """The number of acts left, and what that means near the end."""
-    left = state.turns_remaining
+    acts = state.turns_remaining
     if state.is_over:
         return "the talk is over"
-    if left == 1:
+    if acts == 1:
         return "Last act of all: accept, or claim exactly what they leave you"
-    return f"{left} acts left" + (", this is your last one" if left == 2 else "")
+    return f"{acts} acts left" + (", this is your last one" if acts == 2 else "")
 
 
 def opening(partner: str, seat: int, rules: Rules, game: int, games: int) -> str:
     """The seats of a game, in one line."""
-    which = f"game {game} of {games} · " if games > 1 else ""
+    position = f"game {game} of {games} · " if games > 1 else ""
     you, other = (" and open", "") if seat == 0 else ("", ", who opens")
-    return f"{which}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
+    return f"{position}you are {SEATS[seat]}{you}; they are {partner}{other} · at most {rules.max_turns} acts"
 
 
 def ending_text(state: State, seat: int) -> tuple[str, str]:
@@ -256,10 +260,10 @@ def ending_text(state: State, seat: int) -> tuple[str, str]:
     }[outcome.ending]
     if outcome.ending in (Ending.AGREE, Ending.DISAGREE, Ending.ILLEGAL):
         return word, f"{how}."
-    why = "the claims fit" if outcome.deal else "the claims do not fit"
+    reason = "the claims fit" if outcome.deal else "the claims do not fit"
     if None in state.claims:
-        why = "not both had claimed"
-    return word, f"{how}, and {why}."
+        reason = "not both had claimed"
+    return word, f"{how}, and {reason}."
 
 
 def ending(state: State, seat: int) -> str:
@@ -287,24 +291,24 @@ def frontier_table(state: State, seat: int) -> Table:
     plane, outcome = plane_of(state, seat), state.outcome
     assert outcome is not None
     share = None if outcome.allocation is None else outcome.allocation[seat]
-    lines = {(spot.mine, spot.theirs): spot.items for spot in plane.frontier}
+    lines = {(spot.own_score, spot.partner_score): spot.items for spot in plane.frontier}
     note = "<- this game" if plane.deal else "<- this game: no deal"
     if plane.deal and plane.landed not in lines:
         note = "<- this game: more was possible"
     lines[plane.landed] = share or (0, 0, 0)
     table = _plain_table(*ITEMS, "you", "they", "")
     for scores, items in sorted(lines.items(), reverse=True):
-        here = scores == plane.landed
-        cells = ["-"] * 3 if here and share is None else [str(number) for number in items]
-        style = ("bold green" if plane.deal else "bold red") if here else ""
-        table.add_row(*cells, *map(str, scores), note if here else "", style=style)
+        is_landed = scores == plane.landed
+        cells = ["-"] * 3 if is_landed and share is None else [str(number) for number in items]
+        style = ("bold green" if plane.deal else "bold red") if is_landed else ""
+        table.add_row(*cells, *map(str, scores), note if is_landed else "", style=style)
     return table
 
 
-def _misread_text(mistake: Misread) -> str:
-    if not mistake.unread:
-        return mistake.why
-    return f"that cannot be read as an act: {mistake.why}; say it otherwise, or ? for short commands"
+def _reason_text(reading: Reading) -> str:
+    if not reading.unread:
+        return reading.text
+    return f"that cannot be read as an act: {reading.text}; say it otherwise, or ? for short commands"
 
 
 def _plain_table(*heads: str) -> Table:
@@ -336,7 +340,7 @@ class Step(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many acts came before."""
+        """The number of acts before this one."""
         return len(self.state.history)
 
 
@@ -355,7 +359,7 @@ def steps(record: GameRecord) -> tuple[Step, ...]:
 
 
 def act_sentence(step: Step) -> str:
-    """What is said in a step, in words."""
+    """The sentence for one step of a game."""
     if step.action is None:
         return ""
     rules, counts = step.state.rules, step.state.scenario.counts
@@ -369,9 +373,9 @@ def describe_act(action: Action, state: State) -> str:
         name = "propose to keep" if act is Act.PROPOSE else "insist on keeping"
         return f"{name} {describe_items(split)} ({points(worth(values, split))})"
     offered = state.claims[1 - state.mover]
-    left = offered and rest(state.scenario.counts, offered)
+    items = offered and rest(state.scenario.counts, offered)
     return {
-        Act.AGREE: "accept" + (f" {describe_items(left)} ({points(worth(values, left))})" if left else ""),
+        Act.AGREE: "accept" + (f" {describe_items(items)} ({points(worth(values, items))})" if items else ""),
         Act.DISAGREE: "walk away" if state.rules.disagree == "ends" else "say no",
         Act.END: "stop talking: the latest claims stand",
     }[act]

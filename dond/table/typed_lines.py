@@ -1,17 +1,22 @@
-"""A line that a person types at the table: a short command such as ``p 1 0 2``, or a sentence.
+"""A line that a person types at the table: a short command such as ``p 1 0 2``, or a sentence in English.
 
-A command is played as it stands. A sentence may be misread, so its reading is confirmed before it is played; an
-ambiguous sentence gives a question, and an illegal or unreadable line a message. The terminal and the page share this.
+A command is played as it stands. A sentence may be misread, so its reading is confirmed before it is played. Short
+phrases of the table ("50/50", "same as before", "bye") are matched by patterns, "one more hat" is added to what is on
+offer, and everything else is read by the dialogue annotator, :mod:`dond_marl.dialogues.annotator`, which was written
+for, and measured on, the published dialogues. A line with two possible readings gives a question and is never resolved
+by a guess: "no way" must not end the game without a confirmation. The terminal and the page share this.
 """
 
 from __future__ import annotations
 
 import re
-from enum import Enum
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
-from dond.table.sentences import AmbiguousLine, Misread, read_sentence
-from dond_marl.game import ITEMS, Act, Action, Rules
+from dond_marl.dialogues.annotator import ActReading, TalkState, read_utterance
+from dond_marl.dialogues.clauses import claims
+from dond_marl.dialogues.words import tags
+from dond_marl.game import ITEMS, Act, Action, Rules, Triple, rest
 from dond_marl.records.transcript import describe_items
 from partners.human import View
 
@@ -29,43 +34,53 @@ _OFFERS = {"p": Act.PROPOSE, "propose": Act.PROPOSE, "i": Act.INSIST, "insist": 
 _NUMBERS = re.compile(r"[-+]?\d{1,6}([\s,]+[-+]?\d{1,6})*,?", re.ASCII)
 
 
-class TableCommand(Enum):
-    """A command that is not a dialogue act."""
+class Reading(NamedTuple):
+    """A typed line as it was read: an act, a question with acts to choose from, a command, or why it is none."""
 
-    HELP = "help"
-    LEAVE = "leave"
-
-
-class ReadAct(NamedTuple):
-    """A legal act of a typed line. ``sure``: it was a command; the reading of a sentence must be confirmed."""
-
-    action: Action
-    sure: bool
+    actions: tuple[Action, ...] = ()  # one act, or several with a question, the mildest first
+    text: str = ""  # with acts the question, without them the reason why there is none
+    sure: bool = False  # the line was a short command: its act needs no confirmation
+    unread: bool = False  # no act was found in the line; otherwise the one that it names cannot be played
+    command: Literal["", "help", "leave"] = ""
 
 
-def read_line(line: str, view: View) -> ReadAct | TableCommand | AmbiguousLine | Misread:
-    """Read a typed line in the game of ``view``. Acts of the result, those of a question too, are legal."""
+NOTHING_TO_AGREE_TO = "there is no offer to say yes to"
+NO_ANSWERS = "they answer offers, not questions; say what you want to keep"
+ENGLISH = "only English is read for now"
+
+
+def act_reading(act: Act, split: Triple = (0, 0, 0), *, sure: bool = False) -> Reading:
+    """The reading as one act; ``split``: the items that an offer keeps."""
+    return Reading((Action(act, split),), sure=sure)
+
+
+def refusal(text: str, *, unread: bool = False) -> Reading:
+    """The reading without an act, for the reason ``text``."""
+    return Reading(text=text, unread=unread)
+
+
+def read_line(line: str, view: View) -> Reading:
+    """Read a typed line in the game of ``view``. All acts of the result are legal."""
     text = line.strip()
     word, _, tail = text.lower().partition(" ")
     if word in ("?", "h", "help") and not tail:
-        return TableCommand.HELP
+        return Reading(command="help")
     if word in ("q", "quit", "exit") and not tail:
-        return TableCommand.LEAVE
+        return Reading(command="leave")
     if not text:
-        return Misread("type an act, or ? for help")
-    action = _command(word, tail.strip(), view)
-    if action is None and len(text) > MAX_CHARACTERS:
-        return Misread(f"that is too long to read: at most {MAX_CHARACTERS} characters")
-    reading = read_sentence(text, view) if action is None else action
-    if not isinstance(reading, Action):
+        return refusal("type an act, or ? for help")
+    command = _command(word, tail.strip(), view)
+    if command is None and len(text) > MAX_CHARACTERS:
+        return refusal(f"that is too long to read: at most {MAX_CHARACTERS} characters")
+    reading = read_sentence(text, view) if command is None else command
+    rules = [(action, rule) for action in reading.actions if (rule := view.rule_against(action)) is not None]
+    if not rules:
         return reading
-    rule = view.rule_against(reading)
-    if rule is None:
-        return ReadAct(reading, sure=action is not None)
-    if reading.act_type.is_offer:
+    action, rule = rules[0]
+    if action.act_type.is_offer:
         everything = " ".join(map(str, view.counts))
         rule = f"there are {describe_items(view.counts)} on the table; keep from p 0 0 0 up to p {everything}"
-    return Misread(f"not legal: {rule}")
+    return refusal(f"not legal: {rule}")
 
 
 def help_line(rules: Rules) -> str:
@@ -73,18 +88,287 @@ def help_line(rules: Rules) -> str:
     return HELP.format(walks=" and walk away" if rules.disagree == "ends" else " with the offer")
 
 
-def _command(word: str, tail: str, view: View) -> Action | Misread | None:
-    """The act of a short command; ``None`` for a sentence ("i take the hats" is one, "i 0 2 0" is not)."""
+def _command(word: str, tail: str, view: View) -> Reading | None:
+    """The reading of a short command; ``None`` for a sentence ("i take the hats" is one, "i 0 2 0" is not)."""
     if not tail and word in _WORDS:
-        return Action(_WORDS[word])
+        return act_reading(_WORDS[word], sure=True)
     if word not in _OFFERS:
         return None
     if not tail and word in ("i", "insist") and view.mine is not None:
-        return Action(Act.INSIST, view.mine)
+        return act_reading(Act.INSIST, view.mine, sure=True)
     split = re.split(r"[\s,]+", tail.strip(",")) if _NUMBERS.fullmatch(tail) else []
     numbers = [int(number) for number in split if number]
     if len(numbers) == len(ITEMS):
-        return Action(_OFFERS[word], (numbers[0], numbers[1], numbers[2]))
+        return act_reading(_OFFERS[word], (numbers[0], numbers[1], numbers[2]), sure=True)
     if tail and not numbers and word != "p":
         return None
-    return Misread(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
+    return refusal(f"{word} takes three numbers, what you keep of books, hats and balls: {word} 1 0 2")
+
+
+# Phrases of the table
+
+
+def _even_split(view: View) -> Reading:
+    odd = [f"{item}s" for item, count in zip(ITEMS, view.counts, strict=True) if count % 2]
+    if odd:
+        return refusal(f"the {' and the '.join(odd)} cannot be halved; say who gets how many")
+    books, hats, balls = (count // 2 for count in view.counts)
+    return act_reading(Act.PROPOSE, (books, hats, balls))
+
+
+def _agree(view: View) -> Reading:
+    return refusal(NOTHING_TO_AGREE_TO) if view.rule_against(Action(Act.AGREE)) else act_reading(Act.AGREE)
+
+
+def _refuse(view: View) -> Reading:
+    """The act of a "no". Where it would end the game, it is ambiguous: a repeated offer may be meant."""
+    no = Action(Act.DISAGREE)
+    if view.state.rules.disagree != "ends":
+        return Reading((no,))
+    if view.mine is None:
+        return Reading((no,), "A no ends this game, with nothing for both. To go on, say what you want instead.")
+    question = "A no ends this game, with nothing for both. Do you want to repeat your last offer instead?"
+    return Reading((Action(Act.PROPOSE, view.mine), no), question)
+
+
+def _insist(view: View) -> Reading:
+    if view.mine is None:
+        return refusal("you have made no offer yet; say what you want to keep")
+    return act_reading(Act.INSIST, view.mine)
+
+
+def _leave(view: View) -> Reading:
+    """The act of leaving: DISAGREE where it ends the game, END otherwise."""
+    return act_reading(Act.DISAGREE if view.state.rules.disagree == "ends" else Act.END)
+
+
+def _take_all(view: View) -> Reading:
+    return act_reading(Act.INSIST if view.mine == view.counts else Act.PROPOSE, view.counts)
+
+
+def _give_all(_: View) -> Reading:
+    return act_reading(Act.PROPOSE, (0, 0, 0))
+
+
+_OFFER = r"(?:offer|claim|proposal|split|deal)"
+PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
+    (re.compile(pattern), meaning)
+    for pattern, meaning in (
+        (
+            r"(?:let'?s |we (?:can |could )?|can we |how about )?"
+            r"(?:(?:split|share|divide)(?: it| them| everything| all)? (?:evenly|equally|in half|50 ?[/-] ?50)"
+            r"|50 ?[/-] ?50|fifty[ -]?fifty|half (?:and|&) half|half each|half of (?:it|everything|all)"
+            r"|(?:an? )?(?:even|equal) split|meet (?:me )?(?:in the middle|half ?way))",
+            _even_split,
+        ),
+        (
+            r"let'?s do (?:it|that|this)|i (?:can|could) live with (?:it|that|this)|good enough|i'?m in"
+            r"|i(?:'?ll| will) take (?:it|that|the deal|your offer)",
+            _agree,
+        ),
+        (
+            r"(?:absolutely|definitely|certainly) not|forget it|not enough|(?:that'?s |it'?s )?too (?:little|much)"
+            r"|(?:please )?be (?:fair|reasonable)|make me a better offer",
+            _refuse,
+        ),
+        (
+            r"(?:the )?same (?:as (?:before|earlier|last time)|again|offer|thing)|as before|i insist|final offer"
+            rf"|take it or leave it|(?:that'?s |this is )?my (?:last|final) {_OFFER}"
+            rf"|my {_OFFER} stands|i (?:repeat|stand by|stick (?:to|with)) my {_OFFER}"
+            r"|i (?:wo ?n'?t|will not) (?:budge|move)",
+            _insist,
+        ),
+        (
+            r"(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
+            r"|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|no deal,? i walk away",
+            _leave,
+        ),
+        (r"(?:it'?s |they'?re )?all (?:for me|mine)|i (?:want|take|keep) (?:it )?all(?: of (?:it|them))?", _take_all),
+        (r"(?:it'?s |they'?re )?all (?:for you|yours)|nothing for me", _give_all),
+    )
+)
+_LEADING = re.compile(
+    r"^(?:(?:well|so|u[hm]+|hmm+|hey|then|and|but|just|come on)[ ,.!]+"
+    r"|(?:no|nope|ok(?:ay)?|fine|sorry|(?:i )?(?:can'?t|cannot) (?:do|accept|take) (?:that|it|this))[,.!]+ *)+"
+)
+_TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|thanks?|then|instead))*[\s.!?,]*$")
+
+
+# Sentences
+
+_QUOTES = str.maketrans(dict.fromkeys("`\u2018\u2019\u00b4", "'"))
+_THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
+_OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
+_ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
+_A_QUESTION = re.compile(r"(?:do|did|will|would|can|could|shall|should|are|is|does) (?:you|u|we|it|that|this)\b")
+_IF = re.compile(r"\b(?:if|unless|provided)\b")
+_NEGATED = re.compile(r"n't\b|\b(?:not|never|dont|wont)\b")
+_ITEM = r"(?:books?|hats?|balls?)"
+_NUMBER = r"(?:\d|an?|one|two|three|four|five|both|all|the)"
+_LIST = rf"(?:{_NUMBER}(?: of)?(?: the)? )*{_ITEM}"
+# Items without a recipient: the speaker wants them.
+_REQUEST = re.compile(
+    rf"(?:maybe |just |only |(?:how|what) about )?"
+    rf"(?:{_LIST}(?:(?: *, *(?:and )?| and | plus ){_LIST})*"
+    rf"|everything (?:but|except) the {_ITEM}(?: and (?:the )?{_ITEM})?)"
+)
+_NEEDLESS = re.compile(rf"\bi (?:really )?(?:do ?n'?t|do not) (?:need|want)(?: any(?: of)?)? (?=(?:the )?{_ITEM})")
+# Patterns and their replacement in the annotator's words.
+_REWRITES = (
+    (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
+    (re.compile(r"(^|[,.;/|] *|\band )(?:me|i)(?: *[:=]| *->) *"), r"\1i keep "),
+    (re.compile(r"(^|[,.;/|] *|\band )(?:you|u)(?: *[:=]| *->) *"), r"\1you keep "),
+)
+# Sentences on items that are no offers of a whole split, with the reason.
+_NO_OFFERS = (
+    (
+        re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b"),
+        "it says what you like better, not who gets what",
+    ),
+    (re.compile(r"\b(?:less|fewer)\b"), "it takes something away; say the whole split"),
+    (re.compile(r"\b(?:add|throw in)\b"), "it adds to something; say the whole split"),
+    (
+        re.compile(r"\b(?:worthless|useless|means? nothing|matters?)\b|\bworth (?:nothing|0|zero)\b"),
+        "it says what items are worth, not who gets what",
+    ),
+    (
+        re.compile(
+            r"\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
+            rf"|\brest,? we can (?:discuss|talk)|^i (?:really|absolutely) (?:need|want) {_LIST}[\s.!]*$"
+        ),
+        "it leaves the rest open; say who gets that too",
+    ),
+)
+_REASONS = {  # by the annotator's reasons
+    "speaks of items and claims none": "it speaks of items, but not of who gets them",
+    "adds to what was said": "it adds to something; say the whole split",
+    "a list without a person": "it does not say who gets them",
+    "alternatives": "it names more than one split; name one",
+    "a yes to no act that was read": NOTHING_TO_AGREE_TO,
+    "a no to no act that was read": "there is no offer to say no to",
+    "half of an odd number": "an odd number cannot be halved",
+    "does not add up": "it does not add up to what is on the table",
+    "the rest of what": "it does not say of what the rest is",
+    "the rest for both": "it gives the rest to both",
+    "none without a person": "it does not say which side gets none",
+    "a trade of whose items": "it does not say which items are traded",
+}
+
+
+def read_sentence(text: str, view: View) -> Reading:
+    """Read ``text`` as an act of the person in the game of ``view``. The act is not checked against the rules."""
+    line = text.lower().translate(_QUOTES).strip()
+    if not any(c.isascii() and c.isalnum() for c in line):
+        return refusal(ENGLISH, unread=True)
+    reading = _first_reading(line, view)
+    if reading.actions == (Action(Act.AGREE),) and (
+        line.endswith("?") or _IF.search(line) or _A_QUESTION.match(_without_politeness(line))
+    ):
+        if view.rule_against(Action(Act.AGREE)) is not None:
+            return refusal(NO_ANSWERS)
+        return reading._replace(text="They answer offers, not questions or conditions. Do you accept theirs?")
+    return reading
+
+
+def _first_reading(line: str, view: View) -> Reading:
+    plain = _without_politeness(line)
+    for phrase, meaning in PHRASES:
+        if phrase.fullmatch(plain):
+            return meaning(view)
+    if numbers := _THREE.fullmatch(plain):
+        books, hats, balls = map(int, numbers.groups())
+        return act_reading(Act.PROPOSE, (books, hats, balls))
+    added = _addition(line, view)
+    if added is not None:
+        return added
+    offer = _OR_LEAVE_IT.sub(" ", line).strip()
+    for pattern, words in _REWRITES:
+        offer, plain = pattern.sub(words, offer), pattern.sub(words, plain)
+    if _NEEDLESS.search(offer):  # an offer of these items, not a "no"
+        offer = _NEEDLESS.sub("you can have ", offer).replace(" or ", " and ")
+    for pattern, reason in _NO_OFFERS:
+        if pattern.search(offer):
+            return refusal(reason)
+    reading = _annotator_reading(f"i want {plain}" if _REQUEST.fullmatch(plain) else offer, view)
+    if not reading.actions and _ASKING.match(plain):
+        return refusal(NO_ANSWERS)
+    is_proposal = len(reading.actions) == 1 and reading.actions[0].act_type is Act.PROPOSE
+    return act_reading(Act.INSIST, reading.actions[0].oA) if is_proposal and _OR_LEAVE_IT.search(line) else reading
+
+
+def _without_politeness(line: str) -> str:
+    """The line without hesitation and politeness at both ends."""
+    return _TRAILING.sub("", _LEADING.sub("", line, count=1) or line)
+
+
+def _annotator_reading(line: str, view: View) -> Reading:
+    reading = _annotate(line, view)
+    if reading.action is None:
+        return _explain(reading.reason, line, view)
+    if reading.action.act_type is Act.DISAGREE:
+        return _leave(view) if "walk away" in line and not _NEGATED.search(line) else _refuse(view)
+    return Reading((reading.action,))
+
+
+def _annotate(line: str, view: View) -> ActReading:
+    history = view.state.history
+    return read_utterance(
+        line, view.counts, TalkState(view.mine, view.theirs, history[-1].act_type if history else None)
+    )
+
+
+def _explain(reason: str, line: str, view: View) -> Reading:
+    """The reading without an act, for a reason of the annotator."""
+    if reason == "one type has no owner":
+        named = {mention.kind for mention in claims(line).mentions}
+        unsaid = [f"{item}s" for kind, item in enumerate(ITEMS) if kind not in named and view.counts[kind]]
+        return refusal(
+            f"it does not say who gets the {' and the '.join(unsaid)}" if unsaid else "it leaves something unsaid"
+        )
+    if reason == "more than there is":
+        return refusal(f"there are only {describe_items(view.counts)} on the table")
+    if reason == "no act":
+        return refusal(f"neither a split nor a yes or no was found in it ({ENGLISH})", unread=True)
+    return refusal(_REASONS[reason]) if reason in _REASONS else refusal("it is not clear who gets what", unread=True)
+
+
+# Additions to what is on offer: "one more hat", "a hat too"
+
+_MORE = re.compile(r"\b(?:more|another|extra|also (?:want|need))\b|\b(?:too|as well|also)[\s.!?]*$")
+_TO_YOU = re.compile(
+    r"\b(?:you|u)(?: can| could| may| will|'?ll)? (?:have|get|take|keep)\b|\b(?:for|to|giv(?:e|ing)) (?:you|u)\b"
+)
+_WHOLE_SPLITS = {"REST", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "NOT", "INFO", "ASK", "FOR", "or", "no"}
+_COUNTS = {"a": 1, "an": 1, "another": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+_BETWEEN = {"more", "extra", "other", "of", "the"}  # a number and its item
+_KINDS = {"BOOK": 0, "BOOKS": 0, "HAT": 1, "HATS": 1, "BALL": 2, "BALLS": 2}
+
+
+def _addition(line: str, view: View) -> Reading | None:
+    """The partner's offer plus the named items, or the person's own less items for the partner; ``None`` if neither."""
+    history, words = view.state.history, tags(line)
+    if not _MORE.search(line) or not (history and history[-1].act_type.is_offer) or _WHOLE_SPLITS & set(words):
+        return None
+    named, gives = _count_items(words), bool(_TO_YOU.search(line))
+    base = view.mine if gives else rest(view.counts, view.theirs or (0, 0, 0))
+    if named is None or base is None:
+        return None
+    books, hats, balls = (count + (-n if gives else n) for count, n in zip(base, named, strict=True))
+    if not all(0 <= n <= count for n, count in zip((books, hats, balls), view.counts, strict=True)):
+        return refusal(f"there are only {describe_items(view.counts)} on the table")
+    return act_reading(Act.PROPOSE, (books, hats, balls))
+
+
+def _count_items(words: list[str]) -> Triple | None:
+    """Count the items of each type in annotator tags; ``None`` without any, or for items without a number."""
+    named, amount = [0, 0, 0], 0
+    for word in words:
+        if word in _KINDS:
+            if not amount:
+                return None
+            named[_KINDS[word]], amount = named[_KINDS[word]] + amount, 0
+        elif word in _COUNTS or word.isdigit():
+            amount = _COUNTS[word] if word in _COUNTS else int(word)
+        elif word not in _BETWEEN:
+            amount = 0
+    return (named[0], named[1], named[2]) if any(named) else None

@@ -1,1 +1,1 @@
-"""The local web pages as plain HTML: play, arena, league, replay, study and the static demo."""
+"""The local web pages as plain HTML: play, arena, league, replay and study."""

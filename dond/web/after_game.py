@@ -55,50 +55,54 @@ def analysis_panel(
 ) -> Markup:
     """The analysis of one seat; slow. ``possessive``: the possessive of the player, such as ``your``."""
     try:
-        found = analyse_acts(record, seat, partner, expert)
+        analysis = analyse_acts(record, seat, partner, expert)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # partners of other packages may raise anything
         return render("play", "analysis", f"These acts cannot be analysed: {type(error).__name__}.", (), "")
-    return render_analysis(found, possessive)
+    return render_analysis(analysis, possessive)
 
 
-def render_analysis(found: Analysis, possessive: str = "your") -> Markup:
+def render_analysis(analysis: Analysis, possessive: str = "your") -> Markup:
     """An analysis as a summary, a list of acts with their cost, and the basis of comparison."""
-    if not found.acts:
+    if not analysis.acts:
         return render("play", "analysis", "There is no act to analyse: the game was over before one.", (), "")
-    return render("play", "analysis", summary(found, possessive), list(map(_act_item, found.acts)), found.compared)
+    return render(
+        "play", "analysis", summary(analysis, possessive), list(map(_act_item, analysis.acts)), analysis.compared
+    )
 
 
-def summary(found: Analysis, possessive: str = "your") -> str:
+def summary(analysis: Analysis, possessive: str = "your") -> str:
     """An analysis in one or two sentences: the costliest act, or that all were good."""
-    if not found.exact:
+    if not analysis.exact:
         return f"The expert's acts, next to {possessive} acts."
-    costs = [judged.cost for judged in found.acts]
+    costs = [judged.cost for judged in analysis.acts]
     worst = max(range(len(costs)), key=costs.__getitem__)
-    at = len(found.acts[worst].state.history) + 1
+    number = len(analysis.acts[worst].state.history) + 1
     if costs[worst] < BEST:
         return f"Every one of {possessive} acts was a good one."
     if costs[worst] <= GOOD:
-        return f"No mistakes: at most {costs[worst]:.1f} points more could be expected, with another act {at}."
-    return f"Act {at} was the costliest: it {judgement(found.acts[worst])} of what could be expected."
+        return f"No mistakes: at most {costs[worst]:.1f} points more could be expected, with another act {number}."
+    return f"Act {number} was the costliest: it {judgement(analysis.acts[worst])} of what could be expected."
 
 
 def _act_item(judged: JudgedAct) -> dict[str, object]:
     """One analysed act: its judgement, the other acts by whether they are better, and the expert's act."""
     state = judged.state
-    others: dict[str, list[tuple[str, str]]] = {"Better": [], "As good": [], "Worse": []}
-    for each in judged.best:
-        gain = each.points - judged.played.points
-        others["As good" if abs(gain) < BEST else "Better" if gain > 0 else "Worse"].append(_describe(each, state))
+    alternatives: dict[str, list[tuple[str, str]]] = {"Better": [], "As good": [], "Worse": []}
+    for valued in judged.best:
+        gain = valued.points - judged.played.points
+        alternatives["As good" if abs(gain) < BEST else "Better" if gain > 0 else "Worse"].append(
+            _describe(valued, state)
+        )
     if judged.expert is not None:
         same = judged.expert.action == judged.played.action
-        others["Expert"] = [("the same", "") if same else _describe(judged.expert, state)]
+        alternatives["Expert"] = [("the same", "") if same else _describe(judged.expert, state)]
     words, expected = _describe(judged.played, state)
     return {
         "number": len(state.history) + 1,
         "words": words,
         "verdict": judgement(judged),
         "expected": expected,
-        "others": [(term, acts) for term, acts in others.items() if acts],
+        "others": [(term, acts) for term, acts in alternatives.items() if acts],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from dond.web.background import MATCH_SECONDS, WithDeadline
 from dond.web.frame import render
 from dond.web.occupants import (
     OccupantMenu,
@@ -44,7 +42,7 @@ class Match(NamedTuple):
     names: tuple[str, str]
     source: str
     seed: int
-    both: tuple[PlayedFigures, PlayedFigures]  # of the first and of the second, over both seats
+    figures: tuple[PlayedFigures, PlayedFigures]  # of the first and of the second, over both seats
     ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
@@ -93,7 +91,7 @@ def play_match(
         (points - left).mean(CONFIDENCE),
         (line.figures[SEATS[0]].points, other.figures[SEATS[0]].points),
         (line.figures[SEATS[1]].points, other.figures[SEATS[1]].points),
-        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda place: -place[2])),
+        tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda spot: -spot[2])),
         tuple(ranked[::-1][:SHOWN]),
         tuple(ranked[:SHOWN]),
         2 * scenarios,
@@ -105,7 +103,7 @@ def arena_page(
     values: Mapping[str, str],
     data_dir: Path | None,
     match: Match | None = None,
-    why: str = "",
+    reason: str = "",
     link: Callable[[GameRecord], str] = str,
 ) -> Markup:
     """The page: the form with ``values`` by field, and the match, whose games are linked by ``link``."""
@@ -113,7 +111,7 @@ def arena_page(
     chosen = {field: menu.names.get(key, key) for field, key in chosen.items()}
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
     values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
-    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, why)
+    page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, reason)
     if match is None:
         return page
     games = {
@@ -126,19 +124,18 @@ def arena_page(
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:
     """Play the match of a posted form. Raises one of :data:`dond.web.occupants.CHOICE_ERRORS`."""
     first, second = (menu.candidate(values.get(field, "") or usual) for field, usual in DEFAULT_PAIR.items())
-    known = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
-    if len(known) > 1:
+    rule_sets = {rules for rules in (rules_of(first), rules_of(second)) if rules is not None}
+    if len(rule_sets) > 1:
         raise ValueError("these two come from leagues that are played by different rules")
     (player, player_name), (partner, partner_name) = make_partner(first), make_partner(second)
     size = parse_whole_number("how many", values.get("size", ""), 1, max(SIZES))
     if player.traits.remote or partner.traits.remote:
         size = min(size, MAX_REMOTE)
-    until = time.monotonic() + MATCH_SECONDS
     return play_match(
-        (WithDeadline(player, until), WithDeadline(partner, until)),
+        (player, partner),
         (player_name, partner_name),
         make_source(values.get("source", ""), data_dir),
-        known.pop() if known else Rules(),
+        rule_sets.pop() if rule_sets else Rules(),
         scenarios=size,
         seed=parse_whole_number("seed", values.get("seed", ""), 0, 2**63 - 1),
     )

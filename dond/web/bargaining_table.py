@@ -1,4 +1,4 @@
-"""The bargaining table: texts and HTML of one game for one person, shared by the play page, studies and the demo.
+"""The bargaining table: texts and HTML of one game for one person, shared by the play page and studies.
 
 The items are checkboxes in a form: a checked one lies on the person's side. So a game can be played without a script;
 ``static/table.js`` adds the worth of the split as it is chosen, and the keys. The first half of this module is the
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from dond.table.game import describe_action, talk_lines, talk_would_end, warning
 from dond.web.frame import render
-from dond_marl.game import ITEMS, Act, Action, Rules, Scenario, State, Triple, rest, worth
+from dond_marl.game import ITEMS, Act, Action, Scenario, State, Triple, rest, worth
 from dond_marl.records.transcript import describe_items
 from league.tables.figures import points
 from partners.human import View
@@ -42,15 +41,9 @@ class ActChoice(NamedTuple):
 # Texts
 
 
-def hide_partner_values(state: State, seat: int) -> State:
-    """The state without the partner's values, which become zeros."""
-    mine, zeros = state.scenario.utilities[seat], (0, 0, 0)
-    return replace(state, scenario=Scenario(state.scenario.counts, (mine, zeros) if seat == 0 else (zeros, mine)))
-
-
-def view_before_turn(scenario: Scenario, seat: int, rules: Rules) -> View:
+def view_before_turn(state: State, seat: int) -> View:
     """The person's view of the pool and their own values before any act, in either seat."""
-    return View(State(Scenario(scenario.counts, (scenario.utilities[seat], (0, 0, 0))), rules))
+    return View(State(Scenario(state.scenario.counts, (state.scenario.utilities[seat], (0, 0, 0))), state.rules))
 
 
 def initial_split(view: View) -> Triple:
@@ -65,12 +58,12 @@ def headline(view: View) -> str:
     """The state of the negotiation in one line, on the person's turn."""
     state, sort = view.state, "Tap items to sort them, then propose."
     last = state.history[-1].act_type if state.history else None
-    left = None if view.theirs is None else rest(view.counts, view.theirs)
-    share = "" if left is None else f"{describe_items(left)}, worth {points(worth(view.values, left))} to you"
+    offered = None if view.theirs is None else rest(view.counts, view.theirs)
+    share = "" if offered is None else f"{describe_items(offered)}, worth {points(worth(view.values, offered))} to you"
     if last is None:
         return f"You open. {sort}"
-    if left is not None and last.is_offer:
-        if not any(left):
+    if offered is not None and last.is_offer:
+        if not any(offered):
             return "They want everything: you would get nothing."
         return f"They {'insist: you get' if last is Act.INSIST else 'offer you'} {share}."
     if last is Act.DISAGREE:
@@ -80,12 +73,12 @@ def headline(view: View) -> str:
 
 def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
     """The buttons of all acts by act number; ``split``: the split on the table."""
-    mine = f"this split, {points(worth(view.values, split))} for you"
+    worth_of_split = f"this split, {points(worth(view.values, split))} for you"
     offered = None if view.theirs is None else points(worth(view.values, rest(view.counts, view.theirs)))
     ends = view.state.rules.disagree == "ends"
     no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
     texts = {
-        Act.PROPOSE: ("Propose", mine),
+        Act.PROPOSE: ("Propose", worth_of_split),
         Act.INSIST: ("Insist", FIRMER),
         Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
         Act.DISAGREE: no,
@@ -114,7 +107,7 @@ def describe_reading(action: Action, view: View) -> str:
     return describe_action(action, view, label)
 
 
-def describe_unread(line: str, why: str, times: int) -> str:
+def describe_unread(line: str, reason: str, times: int) -> str:
     """The answer to a line that was not understood, the ``times``-th in a row; each answer helps further."""
     quoted = line if len(line) <= 60 else f"{line[:59]}…"
     if times == 1:
@@ -123,7 +116,7 @@ def describe_unread(line: str, why: str, times: int) -> str:
         help_ = "Try it like this: “I take the hats, you get the rest.”"
     if times > 2:
         help_ += f" That was line {times}; you can also tap the items and press Propose."
-    return f"“{quoted}” was not understood: {why}. {help_}"
+    return f"“{quoted}” was not understood: {reason}. {help_}"
 
 
 # Form fields
@@ -131,10 +124,10 @@ def describe_unread(line: str, why: str, times: int) -> str:
 
 def posted_split(values: FormData, counts: Triple) -> Triple | None:
     """The split of a posted form; ``None`` if its :data:`KEEP` fields are no items of the pool."""
-    kept = values.getlist(KEEP)
-    books, hats, balls = (kept.count(str(index)) for index in range(len(ITEMS)))
+    indices = values.getlist(KEEP)
+    books, hats, balls = (indices.count(str(index)) for index in range(len(ITEMS)))
     fits = all(n <= most for n, most in zip((books, hats, balls), counts, strict=True))
-    return (books, hats, balls) if fits and books + hats + balls == len(kept) else None
+    return (books, hats, balls) if fits and books + hats + balls == len(indices) else None
 
 
 def posted_action(values: FormData, counts: Triple) -> Action | None:
@@ -169,6 +162,35 @@ class Question(NamedTuple):
     safe: bool = False
 
 
+class TableReply(NamedTuple):
+    """The reply to a posted form that played no act."""
+
+    reason: str = ""  # why it did not
+    question: Question | None = None
+    split: Triple | None = None  # the split to show
+    line: str = ""  # the sentence to show in its field
+    focus: bool = False  # on that field
+    unread: int = 0  # sentences in a row that were not understood
+
+
+def read_turn(
+    values: FormData, view: View, address: str, hidden: Mapping[str, object], back: str
+) -> Action | TableReply:
+    """The legal act of a posted form of the turn, or the reply: a reason, or a question before a risk.
+
+    ``address``: of the form, with its ``hidden`` fields; ``back``: where No leads.
+    """
+    split, action = posted_split(values, view.counts), posted_action(values, view.counts)
+    if action is None:
+        return TableReply("Sort the items, then press a button.")
+    rule = view.rule_against(action)
+    if rule is not None:
+        return TableReply(f"Not legal: {rule}.", split=split)
+    if "sure" not in values and warning(action, view):
+        return TableReply(question=really(view, action, address, hidden, back), split=split)
+    return action
+
+
 def game_section(
     state: State,
     seat: int,
@@ -177,9 +199,8 @@ def game_section(
     partner: str,
     heading: str,
     facts: Sequence[object],
-    typed: Mapping[int, str] | None = None,
+    typed: Sequence[str | None] = (),
     thinking: bool = False,
-    working: str = "",
 ) -> Markup:
     """The page of one game: status line, conversation, and the person's ``hand`` (table and buttons, or the result).
 
@@ -194,14 +215,14 @@ def game_section(
         "data-said": json.dumps([[action.act_type.name, list(action.oA)] for action in state.history]),
         "data-acts": rules.max_turns,
     }
-    taken = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
-    pips = [*taken, *[None] * (rules.max_turns - len(taken))] if rules.max_turns <= MAX_PIPS else []
+    sides = ["me" if turn % 2 == seat else "they" for turn in range(len(state.history))]
+    pips = [*sides, *[None] * (rules.max_turns - len(sides))] if rules.max_turns <= MAX_PIPS else []
     spoken = conversation(state, seat, partner, typed, thinking)
-    return render("table", "game", heading, facts, pips, working, spoken, hand, data)
+    return render("table", "game", heading, facts, pips, spoken, hand, data)
 
 
 def conversation(
-    state: State, seat: int, partner: str, typed: Mapping[int, str] | None = None, thinking: bool = False
+    state: State, seat: int, partner: str, typed: Sequence[str | None] = (), thinking: bool = False
 ) -> Markup:
     """The acts so far as a log that screen readers follow; ``thinking``: the partner is to move."""
     return render("table", "conversation", talk_lines(state, seat, typed), partner, thinking)
@@ -215,7 +236,7 @@ def turn_form(
     *,
     messages: bool = False,
     playing: bool = True,
-    why: str = "",
+    reason: str = "",
     part: str | None = None,
 ) -> Markup:
     """The form of a turn, posted to ``action``: the board, and a button for each act.
@@ -229,7 +250,7 @@ def turn_form(
     offered = None if view.theirs is None else worth(view.values, rest(view.counts, view.theirs))
     message = messages and view.state.rules.message_length > 0
     return render(
-        "table", "turn", view, split, action, hidden, buttons, highlighted, offered, message, playing, why, part
+        "table", "turn", view, split, action, hidden, buttons, highlighted, offered, message, playing, reason, part
     )
 
 

@@ -1,4 +1,4 @@
-"""The HTML frame of all pages, served, studied or static, and their templates.
+"""The HTML frame of all pages and their templates.
 
 Markup is written in ``templates/*.html.j2`` as Jinja macros: :func:`render` calls one of them. All text is escaped, so
 that names from a ledger or a file are never markup; line breaks between tags and expressions are dropped. Every page

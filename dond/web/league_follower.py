@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 import shlex
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dond.table.session import STRANGER
-from dond.web.background import MATCH_SECONDS, WithDeadline
 from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
 from dond_marl.occupants import short_names
@@ -57,7 +55,7 @@ class Stage(NamedTuple):
 
     text: str
     rounds: int  # played so far
-    now: bool
+    is_current: bool
 
 
 class LeagueView(NamedTuple):
@@ -111,7 +109,7 @@ class LeagueView(NamedTuple):
 
 @dataclass
 class _RoundsRead:
-    """What a follower has read of a ledger."""
+    """The part of a ledger that a follower has read."""
 
     config: Config
     history: History
@@ -200,7 +198,7 @@ class Follower:
         self.config()
         states = self._ledger.states()
         members = self._ledger.members()
-        return [(each.name, describe_member(each, states.get(each.name)), each.spec) for each in members]
+        return [(member.name, describe_member(member, states.get(member.name)), member.spec) for member in members]
 
     def partner(self, name: str) -> Partner:
         """A member with its current weights. Raises ``BlobError`` too."""
@@ -217,17 +215,17 @@ class Follower:
         config, history, ledger = read.config, read.history, self._ledger
         confidence, cross = config.league.confidence, history.cross
         standings = ladder_of(cross, confidence, read.responses)
-        place = {name: at for at, name in enumerate(cross.members)}
-        order = [place[row.member] for row in standings]
+        index_of = {name: i for i, name in enumerate(cross.members)}
+        order = [index_of[row.member] for row in standings]
         means = np.ma.masked_invalid(cross.payoffs().mean).mean(axis=1).filled(np.nan)  # over the seats with games
         members = ledger.members()
         over = history.round >= config.schedule.total
         mains = [member.name for member in members if member.role == "main"]
         played = history.stages[: config.league.rounds]
-        now = (history.stages or [0])[-1]
+        current = (history.stages or [0])[-1]
         stages = [
-            Stage(describe(config, stage), played.count(at), not over and at == now)
-            for at, stage in enumerate(config.curriculum)
+            Stage(describe(config, stage), played.count(i), not over and i == current)
+            for i, stage in enumerate(config.curriculum)
         ]
         short = short_names(cross.members)
         return LeagueView(
@@ -264,8 +262,8 @@ class Leagues:
     def runs(self) -> list[Path]:
         """All runs, the selected one first, then by the time of the latest write."""
         inside = sorted(path for path in self._folder.iterdir() if path.is_dir()) if self._folder.is_dir() else []
-        places = [place for place in (self._folder, *inside) if not place.name.isdigit()]
-        runs = [run for place in places for run in run_folders(place) if (run / LEDGER).is_file()]
+        places = [folder for folder in (self._folder, *inside) if not folder.name.isdigit()]
+        runs = [run for folder in places for run in run_folders(folder) if (run / LEDGER).is_file()]
         runs.sort(key=lambda run: -(run / LEDGER).stat().st_mtime)
         return runs if self._selected is None else [self._selected, *(run for run in runs if run != self._selected)]
 
@@ -318,10 +316,7 @@ def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> 
     seed = secrets.randbits(31) if seed is None else seed
     with Follower(run) as follower:
         game = follower.config().env
-        until = time.monotonic() + MATCH_SECONDS
-        first, second = (
-            WithDeadline(Generated() if name == STRANGER else follower.partner(name), until) for name in names
-        )
+        first, second = (Generated() if name == STRANGER else follower.partner(name) for name in names)
     source = game.open_source()
     games = rollout(
         (first, second),

@@ -229,8 +229,8 @@ class OccupantMenu:
             except CHOICE_ERRORS:  # unreadable, or not begun: the league page says why
                 continue
             group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
-            for place, (name, sentence, spec) in enumerate(members):
-                key = f"{number}/{place}"
+            for i, (name, sentence, spec) in enumerate(members):
+                key = f"{number}/{i}"
                 self.candidates[key] = Candidate(name, sentence, run, spec)
                 group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
                 printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
@@ -263,14 +263,19 @@ class OccupantMenu:
 
     def key_of(self, run: str, name: str) -> str | None:
         """The key of a member of the league in folder ``run``."""
-        return next((key for key, each in self.candidates.items() if each.name == name and str(each.run) == run), None)
+        return next(
+            (key for key, candidate in self.candidates.items() if candidate.name == name and str(candidate.run) == run),
+            None,
+        )
 
     def resolve(self, name: str) -> Candidate:
         """The candidate of a name in a record: a member of a known league, else an occupant of the catalogue.
 
         Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
         """
-        members = [each for each in self.candidates.values() if each.run is not None and each.name == name]
+        members = [
+            candidate for candidate in self.candidates.values() if candidate.run is not None and candidate.name == name
+        ]
         return self._check_listed(members[0]) if members else self._check_typed(name)
 
     def without_open_paths(self) -> OccupantMenu:
@@ -395,8 +400,8 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
     return Sitting(partner, name, source, rules, seed, book, own_seat, adviser, choice.hints)
 
 
-def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, why: str = "") -> Markup:
-    """The first page: an introduction and the form; ``why``: what was wrong with it."""
+def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, reason: str = "") -> Markup:
+    """The first page: an introduction and the form; ``reason``: what was wrong with it."""
     cards = {name: sentence for name, sentence in FEATURED.items() if name in menu.candidates}
     if choice.partner not in cards and not choice.other:
         choice = choice._replace(other=choice.partner)
@@ -407,7 +412,7 @@ def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, wh
         "disagree": DISAGREE,
         "messages": MESSAGES,
     }
-    return render("play", "setup", choice, menu, cards, options, why)
+    return render("play", "setup", choice, menu, cards, options, reason)
 
 
 def warm_up() -> None:

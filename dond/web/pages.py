@@ -74,7 +74,8 @@ class _Pages:
 
     def __init__(self, desk: Desk, leagues: Leagues, run: Path | None) -> None:
         self._desk, self._leagues, self._run = desk, leagues, run
-        self._store, self._queried = RecordStore(), _Queried()
+        self._store = RecordStore()
+        self._queried: deque[ReplayView] = deque(maxlen=MAX_STORED)  # at step 0, with policies that may query models
 
     async def league(self, request: Request) -> Response:
         runs = self._leagues.runs()
@@ -128,7 +129,7 @@ class _Pages:
         try:
             match = await in_background(match_of, menu, values, self._desk.data_dir)
         except CHOICE_ERRORS as error:
-            return _page("Arena", arena_page(menu, values, self._desk.data_dir, why=one_sentence(error)))
+            return _page("Arena", arena_page(menu, values, self._desk.data_dir, reason=one_sentence(error)))
 
         def link(record: GameRecord) -> str:
             return GameAddress(token=self._store.add(record)).url()
@@ -147,8 +148,8 @@ class _Pages:
             record = from_json(text.split("\n")[0])
             replay(record)
         except RecordError as error:
-            why = f"This file cannot be opened: {one_sentence(error)}"
-            return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, why))
+            reason = f"This file cannot be opened: {one_sentence(error)}"
+            return _page("Replay", await in_background(self._replay, ReplayView(GameAddress()), False, reason))
         return RedirectResponse(GameAddress(token=self._store.add(record, opened=True)).url(), 303)
 
     async def policy(self, request: Request) -> Response:
@@ -156,14 +157,14 @@ class _Pages:
 
         def evaluate() -> Markup:
             view = _view_of(request)
-            return evaluated_policies(self._record(view.game), self._desk.menu(), view, queried=self._queried.has(view))
+            return evaluated_policies(self._record(view.game), self._desk.menu(), view, queried=self._may_query(view))
 
         return await _fragment(evaluate)
 
     async def ask(self, request: Request) -> Response:
         """Allow the chosen policies of a game to query language models; only a form of our own page posts this."""
         view = _view_of(request)
-        self._queried.add(view)
+        self._queried.append(view.at_step(0))
         return RedirectResponse(view.address(), 303)
 
     async def analysis(self, request: Request) -> Response:
@@ -207,19 +208,23 @@ class _Pages:
         return game_of(replay_files(self._desk.book, self._desk.games), game.file, whole_number(game.game, 8) or 0)
 
     def _stepper(self, record: GameRecord, view: ReplayView, plays: bool) -> Markup:
-        return stepper(record, self._desk.menu(), view, plays=plays, queried=self._queried.has(view))
+        return stepper(record, self._desk.menu(), view, plays=plays, queried=self._may_query(view))
 
-    def _replay(self, view: ReplayView, plays: bool, why: str = "") -> Markup:
+    def _may_query(self, view: ReplayView) -> bool:
+        """Whether a visitor asked for the chosen policies of this view, at any step; the oldest are forgotten."""
+        return view.at_step(0) in self._queried
+
+    def _replay(self, view: ReplayView, plays: bool, reason: str = "") -> Markup:
         """The content of the replay page; slow for large files."""
-        notes, asked = [why] if why else [], view.game
+        notes, game = [reason] if reason else [], view.game
         files = replay_files(self._desk.book, self._desk.games)
         listed: dict[str, str] = {}
-        file = "" if asked.token else asked.file or next(iter(files), "")
-        shown = Markup("") if files or asked.token else render("replay", "nothing")
+        file = "" if game.token else game.file or next(iter(files), "")
+        shown = Markup("") if files or game.token else render("replay", "nothing")
         about, number = "", 0
         try:
-            if asked.token:
-                record, opened = self._store.get(asked.token)
+            if game.token:
+                record, opened = self._store.get(game.token)
                 about = f"{title(record)}.{' From a file of yours; it is not stored here.' if opened else ''}"
                 shown = self._stepper(record, view, plays)
             elif file and file not in files:
@@ -230,12 +235,12 @@ class _Pages:
                 if inexact:
                     notes.append(f"{inexact} games of this file cannot be replayed exactly: left out.")
                 newest = range(len(exact), max(len(exact) - MAX_LISTED, 0), -1)
-                listed = {str(at): f"{at}. {title(exact[at - 1])}" for at in newest}
-                number = int(asked.game) if asked.game in listed else len(exact)
+                listed = {str(i): f"{i}. {title(exact[i - 1])}" for i in newest}
+                number = int(game.game) if game.game in listed else len(exact)
                 if not exact:
                     notes.append(f"{file} holds no game that can be replayed.")
-                elif asked.game not in ("", str(number)):
-                    missing = asked.game[:20]
+                elif game.game not in ("", str(number)):
+                    missing = game.game[:20]
                     notes.append(f"{file} has no game {missing} that can be replayed; this is its newest.")
                 if exact:
                     view = view._replace(game=GameAddress(file, str(number)))
@@ -244,19 +249,6 @@ class _Pages:
             notes.append(one_sentence(error))
         linked = view.game if number else None
         return render("replay", "page", list(files), file, listed, str(number), notes, about, linked, shown)
-
-
-class _Queried:
-    """Views of replays whose chosen policies a visitor asked for in the page, at any step; the oldest are forgotten."""
-
-    def __init__(self) -> None:
-        self._views: deque[ReplayView] = deque(maxlen=MAX_STORED)
-
-    def add(self, view: ReplayView) -> None:
-        self._views.append(view.at_step(0))
-
-    def has(self, view: ReplayView) -> bool:
-        return view.at_step(0) in self._views
 
 
 def _page(headline: str, content: Markup) -> Response:

@@ -1,7 +1,8 @@
 """The play page: sessions of games between a visitor and a partner, and their HTTP handlers.
 
 A session lives in memory under a random address, so that reloading the page or opening it again loses nothing while
-the server runs. Each page is a function of the session; an act changes the session and leads back to its address.
+the server runs. Each page is a function of the session; an act changes the session and leads back to its address. The
+partner answers in a thread of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.datastructures import FormData
@@ -20,47 +20,46 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from dond.table.game import describe_act, ending_text, turns_left, warning
-from dond.table.sentences import AmbiguousLine, Misread
-from dond.table.session import Sitting
-from dond.table.typed_lines import MAX_CHARACTERS, ReadAct, TableCommand, read_line
+from dond.table.session import Sitting, TableSession, write_down
+from dond.table.typed_lines import MAX_CHARACTERS, Reading, read_line
 from dond.web import bargaining_table as board
 from dond.web.after_game import GameAddress, analysis_panel, best_response_line, result
 from dond.web.background import in_background, wait_for_change
+from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, one_sentence, render
 from dond.web.guard import cookie_name, form_fields, whole_number
-from dond.web.live_game import Event, GameBroken, GameEnded, LiveGame, PersonsTurn, best_response_score
 from dond.web.occupants import CHOICE_ERRORS, Desk, GameChoice, OccupantMenu, make_expert, setup_page, sitting_of
-from dond_marl.game import Action, State, Triple, apply
-from dond_marl.records.record import GameRecord, replay
+from dond_marl.errors import error_line
+from dond_marl.game import Action, Triple
 from dond_marl.records.transcript import as_message
-from dond_marl.scenarios.sources import Scenarios
+from dond_marl.rollout import OccupantError
 from partners.human import View
 
 MAX_SESSIONS = 64  # in memory; the one that was used least recently goes first
 EXAMPLES = "I take the hats, you get the rest · deal · one more ball · same as before · 50/50 · bye"
-SCRIPTS = ("items.js", "table.js", "tour.js")
+SCRIPTS = ("table.js", "tour.js")
 
 
 class PlaySession:
-    """The games of one visitor against one partner; game threads and requests may use it at the same time."""
+    """The games of one visitor against one partner; the partner's thread and requests may use it at the same time."""
 
     def __init__(self, sitting: Sitting, pause: float) -> None:
-        self.sitting = sitting
+        self.table = TableSession(sitting)
         self.version = 0  # grows with each change of the page
-        self.played: list[tuple[GameRecord, int]] = []  # finished games with the person's seat
         self.lock = threading.RLock()
-        self._pause = pause
-        self._begin(0, sitting.seat_of(0))
+        self._pause = pause  # seconds before an act of the partner is shown
+        self._is_left = False
+        self._open_table()
 
     @property
     def view(self) -> View | None:
-        """The game on the person's turn."""
-        return self.event.view if isinstance(self.event, PersonsTurn) else None
+        """The game on the person's turn, once its hint is ready."""
+        return None if self.thinking or self.failure else self.table.view
 
     @property
     def is_running(self) -> bool:
-        """Whether the game goes on: it has neither ended nor broken."""
-        return not isinstance(self.event, GameEnded | GameBroken)
+        """Whether the game goes on: it has neither ended nor failed."""
+        return not (self.table.is_over or self.failure)
 
     def deal_next(self, number: int, *, swap: bool = False) -> None:
         """Begin game ``number`` after the end of the last one; ``swap``: its items with the seats exchanged.
@@ -68,113 +67,115 @@ class PlaySession:
         Does nothing if that game is already dealt, as after a second click.
         """
         with self.lock:
-            if number == self.number + 1 and isinstance(self.event, GameEnded):
-                if swap:
-                    self._begin(number, 1 - self.game.seat, self.game.scenarios)
-                else:
-                    self._begin(number, self.sitting.seat_of(number))
-
-    def _begin(self, number: int, seat: int, scenarios: Scenarios | None = None) -> None:
-        self.number = number  # of the current game, from 0
-        self.event: Event | None = None  # latest report of the game; None while the partner thinks
-        self.typed: dict[int, str] = {}  # the person's sentences by turn
-        game = self.game = LiveGame(self.sitting, number, seat, lambda event: self._on_event(game, event), scenarios)
-        self.state = State(game.scenarios.scenario(0), self.sitting.rules)
-        before = board.view_before_turn(self.state.scenario, seat, self.sitting.rules)
-        self.split = board.initial_split(before)  # on the table
-        self.version += 1
-        game.start()
+            if number == self.table.number + 1 and self.table.is_over:
+                self.table.begin(number, swap=swap)
+                self._open_table()
 
     def play(self, action: Action, words: str | None, message: str) -> None:
         """Play a legal act of the person; ``words``: the sentence that was typed for it."""
-        view = self.view
-        assert view is not None
-        text = as_message(message, view.state.rules.message_length)
-        state = apply(view.state, action, text)
-        if words:
-            self.typed[len(view.state.history)] = words
-        self.state = state
-        self.split = action.oA if action.act_type.is_offer else self.split
-        self.event = None
-        self.version += 1
-        self.game.play(action, words, text)
-
-    def _on_event(self, game: LiveGame, event: Event) -> None:
-        """Take in an event of a game, in its thread; acts of the partner are shown after the pause."""
-        state = self.state
-        if isinstance(event, PersonsTurn | GameEnded):
-            state = event.view.state if isinstance(event, PersonsTurn) else replay(event.record)
-            if any(turn % 2 != game.seat for turn in range(len(self.state.history), len(state.history))):
-                time.sleep(self._pause)
         with self.lock:
-            if self.game is not game:
+            self.table.play(action, words, as_message(message, self.table.sitting.rules.message_length))
+            if action.act_type.is_offer:
+                self.split = action.oA
+            self._go_on()
+
+    def leave(self) -> None:
+        """End the current game without a record."""
+        with self.lock:
+            self._is_left = True
+
+    def _open_table(self) -> None:
+        self.failure = ""  # why the game cannot go on
+        self.recorded, self.write_error = 0, ""  # the record's number in its file, from 1; why it was not written
+        self.split = board.initial_split(board.view_before_turn(self.table.game.state, self.table.seat))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Record a finished game; otherwise let the partner act, or make the hint, in a thread."""
+        self.thinking = not self.table.is_over
+        self.version += 1
+        if self.thinking:
+            threading.Thread(target=self._answer, args=(self.table.number,), name="partner", daemon=True).start()
+        else:
+            self._write_record()
+
+    def _answer(self, number: int) -> None:
+        turn, failure = None, ""
+        is_partners_turn = self.table.view is None
+        try:
+            turn = self.table.next_turn()
+        except OccupantError as error:
+            failure = str(error)
+        except Exception as error:  # noqa: BLE001  # any error must reach the waiting page
+            failure = error_line(error)
+        if is_partners_turn and turn is not None:
+            time.sleep(self._pause)
+        with self.lock:
+            if self._is_left or self.table.number != number:
                 return
-            self.event, self.state = event, state
-            if isinstance(event, PersonsTurn):
-                self.split = board.initial_split(event.view)
-            elif isinstance(event, GameEnded):
-                self.played.append((event.record, game.seat))
+            self.failure, self.thinking = failure, False
+            if turn is not None:
+                self.table.proceed(turn)
+            if self.table.is_over:
+                self._write_record()
+            elif self.table.view is not None:
+                self.split = board.initial_split(self.table.view)
             self.version += 1
 
-
-class TableReply(NamedTuple):
-    """The server's reply to a sentence or a button that played no act."""
-
-    why: str = ""  # message
-    question: board.Question | None = None
-    split: Triple | None = None  # split to show
-    line: str = ""  # sentence in the field
-    focus: bool = False  # put the focus on it
-    unread: int = 0  # sentences in a row that were not understood
+    def _write_record(self) -> None:
+        book = self.table.sitting.book
+        try:
+            self.recorded = write_down(self.table.played[-1][0], book)
+        except OSError as error:
+            self.write_error = f"{book}: {error.strerror}; the game is not recorded"
+        except ValueError as error:  # a name that the system takes for no path
+            self.write_error = f"{error_line(error)}; the game is not recorded"
 
 
 def session_page(session: PlaySession, address: str, book: str, reply: TableReply) -> Markup:
     """The content of a session's page: the table on the person's turn, while they wait, or the result."""
-    game, state, partner, working = session.game, session.state, session.sitting.short_name, ""
-    hidden: dict[str, object] = {"number": session.number, "turn": len(state.history)}
-    match session.event:
-        case GameEnded() as ended:
-            heading = " ".join(ending_text(state, game.seat))
-            recorded = GameAddress(str(session.sitting.book), str(ended.number)) if ended.number else None
-            note = ended.write_error or f"Recorded in {book}, seed {session.sitting.seed}."
-            shown = result(session.played, partner)
-            failed = bool(ended.write_error)
-            described = render("play", "stranger", game.sitting.name, session.sitting.rules)
-            hand = render("play", "closing", shown + described, address, session.number, recorded, note, failed)
-        case GameBroken(reason):
-            heading, hand = "The game cannot go on.", render("forms", "problem", reason)
-        case PersonsTurn(view, hint):
-            split = session.split if reply.split is None else reply.split
-            turn = board.turn_form(view, split, f"{address}/act", hidden, messages=True, why=reply.why, part="content")
-            advice = "" if hint is None else f"{describe_act(hint.action, state)}{hint.sureness}"
-            hidden["unread"] = reply.unread
-            heading = board.headline(view)
-            hand = render("play", "hand", hint, advice, turn, reply, address, hidden, MAX_CHARACTERS)
-        case event:
-            before = board.view_before_turn(state.scenario, game.seat, state.rules)
-            heading, working = _waiting_headline(session), as_sentence(event.task) if event else ""
-            hand = board.turn_form(before, session.split, f"{address}/act", hidden, playing=False)
+    table, view = session.table, session.view
+    seat, partner, state = table.seat, table.sitting.short_name, table.game.state_known_to(table.seat)
+    hidden: dict[str, object] = {"number": table.number, "turn": len(state.history)}
+    if session.failure:
+        heading, hand = "The game cannot go on.", render("forms", "problem", session.failure)
+    elif table.is_over:
+        heading = " ".join(ending_text(state, seat))
+        recorded = GameAddress(str(table.sitting.book), str(session.recorded)) if session.recorded else None
+        note = session.write_error or f"Recorded in {book}, seed {table.sitting.seed}."
+        shown = result(table.played, partner) + render("play", "stranger", table.dealt.name, table.sitting.rules)
+        hand = render("play", "closing", shown, address, table.number, recorded, note, bool(session.write_error))
+    elif view is not None:
+        split = session.split if reply.split is None else reply.split
+        turn = board.turn_form(
+            view, split, f"{address}/act", hidden, messages=True, reason=reply.reason, part="content"
+        )
+        advice = "" if table.hint is None else f"{describe_act(table.hint.action, state)}{table.hint.sureness}"
+        hidden["unread"] = reply.unread
+        heading = board.headline(view)
+        hand = render("play", "hand", table.hint, advice, turn, reply, address, hidden, MAX_CHARACTERS)
+    else:
+        heading = _waiting_headline(session)
+        before = board.view_before_turn(state, seat)
+        hand = board.turn_form(before, session.split, f"{address}/act", hidden, playing=False)
     leave = render("play", "leave_button")
     section = board.game_section(
         state,
-        game.seat,
+        seat,
         hand,
         partner=partner,
         heading=heading,
-        facts=(f"with {partner}", "you open" if game.seat == 0 else "they open", turns_left(state), leave),
-        typed=session.typed,
-        thinking=session.is_running and session.view is None,
-        working=working,
+        facts=(f"with {partner}", "you open" if seat == 0 else "they open", turns_left(state), leave),
+        typed=table.game.words,
+        thinking=session.is_running and view is None,
     )
     return section + render("play", "leave_form", address)
 
 
 def _waiting_headline(session: PlaySession) -> str:
-    if session.event is not None:
-        return "They are getting ready …"
-    if session.state.history:
+    if session.table.game.state.history:
         return "They are thinking …"
-    return "The items are dealt." if session.game.seat == 0 else "They open, and are thinking …"
+    return "The items are dealt." if session.table.seat == 0 else "They open, and are thinking …"
 
 
 class PlayPages:
@@ -196,7 +197,6 @@ class PlayPages:
             Route(f"{game}/say", self.say, methods=["POST"]),
             Route(f"{game}/next", self.next_game, methods=["POST"]),
             Route(f"{game}/leave", self.leave, methods=["POST"]),
-            Route(f"{game}/{{number:int}}/best", self.best),
             Route(f"{game}/{{number:int}}/analysis", self.analysis),
             # An address that a form left in the browser.
             Route(f"{game}/{{rest:path}}", self.back),
@@ -223,7 +223,7 @@ class PlayPages:
         token = secrets.token_urlsafe(16)
         self._sessions[token] = PlaySession(sitting, self._desk.pause)
         while len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)[1].game.leave()
+            self._sessions.popitem(last=False)[1].leave()
         answer = _see(token)
         answer.set_cookie(_cookie(request), token, httponly=True, samesite="lax", path="/")
         return answer
@@ -250,15 +250,15 @@ class PlayPages:
         """Read a posted sentence: play it if it is a command, else ask whether it was read as it was meant."""
         return await self._take_turn(request, _play_sentence)
 
-    async def _take_turn(self, request: Request, play: Callable[[PostedTurn], TableReply | None]) -> Response:
+    async def _take_turn(self, request: Request, play: Callable[..., TableReply | None]) -> Response:
         """The reply of ``play`` to a form of the current turn; without one, or for an older form, the current page."""
         values, session = await form_fields(request), self._session(request)
         token = request.path_params["token"]
         if session is not None:
             with session.lock:
-                turn = str(session.number), str(len(session.state.history))
+                turn = str(session.table.number), str(len(session.table.game.state.history))
                 if session.view is not None and (values.get("number"), values.get("turn")) == turn:
-                    reply = play(PostedTurn(session, session.view, values, f"/game/{token}"))
+                    reply = play(session, session.view, values, f"/game/{token}")
                     if reply is not None:
                         return self._page(session, request, reply)
         return _see(token)
@@ -275,33 +275,15 @@ class PlayPages:
         """End a session; its current game is not recorded."""
         session = self._sessions.pop(request.path_params["token"], None)
         if session is not None:
-            session.game.leave()
+            session.leave()
         return RedirectResponse("/", 303)
 
-    async def best(self, request: Request) -> Response:
-        """The score of the best response in the person's seat, where it is known exactly."""
-
-        def line(session: PlaySession, _: GameEnded) -> str:
-            score = best_response_score(session.game)
-            return "" if score is None else best_response_line(session.sitting.short_name, score)
-
-        return await self._after_game(request, line)
-
     async def analysis(self, request: Request) -> Response:
-        """The analysis of the person's acts in the last game."""
-
-        def panel(session: PlaySession, ended: GameEnded) -> str:
-            return analysis_panel(ended.record, session.game.seat, session.game.sitting.partner, make_expert(), "your")
-
-        return await self._after_game(request, panel)
-
-    async def _after_game(self, request: Request, work: Callable[[PlaySession, GameEnded], str]) -> Response:
-        """The markup that ``work`` makes of the session's last game; nothing if that is not the game of the address."""
+        """The exact best response's score and the analysis of the person's acts; nothing for another game."""
         session = self._session(request)
-        if session is None or session.number != request.path_params["number"]:
+        if session is None or session.table.number != request.path_params["number"] or not session.table.is_over:
             return HTMLResponse("")
-        ended = session.event
-        return HTMLResponse(await in_background(work, session, ended) if isinstance(ended, GameEnded) else "")
+        return HTMLResponse(await in_background(_analysis_of, session.table))
 
     def _session(self, request: Request) -> PlaySession | None:
         token = request.path_params["token"]
@@ -317,8 +299,15 @@ class PlayPages:
             follow = f"{address}/changed?version={session.version}" if waits else None
         return HTMLResponse(_document(content, follow))
 
-    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, why: str = "") -> Response:
-        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, why)))
+    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, reason: str = "") -> Response:
+        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, reason)))
+
+
+def _analysis_of(table: TableSession) -> Markup:
+    best, (record, seat) = table.best_response(), table.played[-1]
+    name = table.sitting.short_name
+    line = Markup("") if best is None else best_response_line(name, best.outcome.scores[seat])
+    return line + analysis_panel(record, seat, table.dealt.partner, make_expert(), "your")
 
 
 def _document(content: Markup, follow: str | None = None) -> str:
@@ -331,98 +320,77 @@ def _see(token: str) -> Response:
 
 def _cookie(request: Request) -> str:
     """The cookie that holds the token of a browser's latest session."""
-    return cookie_name(request.scope, "game")
+    return cookie_name(request, "game")
 
 
-class PostedTurn(NamedTuple):
-    """A form of the current turn."""
-
-    session: PlaySession
-    view: View
-    values: FormData
-    address: str  # of the session
-
-    @property
-    def fields(self) -> dict[str, object]:
-        """The fields that name the turn, and the message that is sent with its act."""
-        return {name: str(self.values[name]) for name in ("number", "turn", "message") if name in self.values}
-
-    @property
-    def split(self) -> Triple | None:
-        """The split on the table; ``None`` if the fields are no items of the pool."""
-        return board.posted_split(self.values, self.view.counts)
-
-    def text(self, name: str) -> str:
-        """A field, empty if it is missing."""
-        return str(self.values.get(name, ""))
-
-    def answer(self, label: str, action: Action, words: str, *, focus: bool) -> board.Answer:
-        """The answer that plays an act, with the sentence that was typed for it."""
-        return board.act_answer(label, f"{self.address}/act", action, {**self.fields, "words": words}, focus=focus)
-
-
-def _play_act(turn: PostedTurn) -> TableReply | None:
+def _play_act(session: PlaySession, view: View, values: FormData, address: str) -> TableReply | None:
     """Play the posted act; the reply if it is not played."""
-    view, split, action = turn.view, turn.split, board.posted_action(turn.values, turn.view.counts)
-    if action is None:
-        return TableReply("Sort the items, then press a button.")
-    rule = view.rule_against(action)
-    if rule is not None:
-        return TableReply(f"Not legal: {rule}.", split=split)
-    if "sure" not in turn.values and warning(action, view):
-        question = board.really(view, action, f"{turn.address}/act", turn.fields, turn.address)
-        return TableReply(question=question, split=split)
-    turn.session.play(action, turn.text("words").strip() or None, turn.text("message"))
+    read = board.read_turn(values, view, f"{address}/act", _turn_fields(values), address)
+    if isinstance(read, TableReply):
+        return read
+    session.play(read, _text(values, "words").strip() or None, _text(values, "message"))
     return None
 
 
-def _play_sentence(turn: PostedTurn) -> TableReply | None:
+def _play_sentence(session: PlaySession, view: View, values: FormData, address: str) -> TableReply | None:
     """Play the posted sentence if it is a sure command; the reply otherwise."""
-    view, line = turn.view, turn.text("words")
-    split = turn.split if board.KEEP in turn.values or "laid" in turn.values else None
-    if "drop" in turn.values:  # No, to a question about the sentence
+    line = _text(values, "words")
+    split = board.posted_split(values, view.counts) if board.KEEP in values or "laid" in values else None
+    if "drop" in values:  # No, to a question about the sentence
         return TableReply(split=split, line=line, focus=True)
-    command = read_line(line, view)
-    if isinstance(command, ReadAct) and command.sure and not warning(command.action, view):
-        turn.session.play(command.action, None, turn.text("message"))
+    reading = read_line(line, view)
+    if reading.sure and reading.actions and not warning(reading.actions[0], view):
+        session.play(reading.actions[0], None, _text(values, "message"))
         return None
-    return _reply_to(line, command, turn, turn.session.split if split is None else split)
+    return _reply_to(line, reading, view, values, address, session.split if split is None else split)
 
 
-def _reply_to(
-    line: str, command: ReadAct | TableCommand | AmbiguousLine | Misread, turn: PostedTurn, split: Triple
-) -> TableReply:
+def _reply_to(line: str, reading: Reading, view: View, values: FormData, address: str, split: Triple) -> TableReply:
     """The reply to a typed line that is not played at once; ``split``: the split on the table."""
-    view = turn.view
+    fields, actions = _turn_fields(values), reading.actions
 
     def ask(text: str, *answers: board.Answer, safe: bool, shown: Triple = split) -> TableReply:
-        back = {**turn.fields, **board.keep_fields(split), "laid": 1, "words": line, "drop": 1}
+        back = {**fields, **board.keep_fields(split), "laid": 1, "words": line, "drop": 1}
         style = "button small no" if safe else "button small primary no"
-        no = board.Answer("No", f"{turn.address}/say", back, style, focus=not safe)
+        no = board.Answer("No", f"{address}/say", back, style, focus=not safe)
         return TableReply(question=board.Question(text, (*answers, no), safe), split=shown, line=line)
+
+    def answer(label: str, action: Action, words: str, *, focus: bool) -> board.Answer:
+        return board.act_answer(label, f"{address}/act", action, {**fields, "words": words}, focus=focus)
 
     if not line.strip():
         return TableReply("Type a sentence first, or use the buttons.", split=split)
-    match command:
-        case TableCommand.HELP:
-            return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
-        case TableCommand.LEAVE:
-            leave = board.Answer("Leave the table", f"{turn.address}/leave", {})
-            return ask("Leave this game? It will not be recorded.", leave, safe=False)
-        case AmbiguousLine(why, actions):
-            safe = len(actions) > 1 and not warning(actions[0], view)
-            readings = enumerate(board.describe_reading(action, view) for action in actions)
-            answers = [turn.answer(text, actions[at], line, focus=safe and at == 0) for at, text in readings]
-            return ask(why, *answers, safe=safe)
-        case ReadAct(action, sure):
-            risk = warning(action, view)
-            question = f"Read as {board.describe_reading(action, view)}.{f' {risk} Really?' if risk else ''}"
-            label = "Yes, really" if risk else "Yes, say that"
-            yes = turn.answer(label, action, "" if sure else line, focus=not risk)
-            return ask(question, yes, safe=not risk, shown=action.oA if action.act_type.is_offer else split)
-        case Misread(why, unread=True):
-            times = (whole_number(turn.text("unread")) or 0) + 1
-            return TableReply(board.describe_unread(line.strip(), why, times), split=split, line=line, unread=times)
-        case Misread(why):
-            return TableReply(as_sentence(why), split=split, line=line)
-    raise AssertionError(command)
+    if reading.command == "help":
+        return TableReply(f"You can say, for example: {EXAMPLES}.", split=split)
+    if reading.command == "leave":
+        leave = board.Answer("Leave the table", f"{address}/leave", {})
+        return ask("Leave this game? It will not be recorded.", leave, safe=False)
+    if reading.unread:
+        times = (whole_number(_text(values, "unread")) or 0) + 1
+        reason = board.describe_unread(line.strip(), reading.text, times)
+        return TableReply(reason, split=split, line=line, unread=times)
+    if not actions:
+        return TableReply(as_sentence(reading.text), split=split, line=line)
+    risk = warning(actions[0], view)
+    if reading.text:
+        safe = len(actions) > 1 and not risk
+        labels = [board.describe_reading(action, view) for action in actions]
+        answers = [
+            answer(label, action, line, focus=safe and action == actions[0])
+            for label, action in zip(labels, actions, strict=True)
+        ]
+        return ask(reading.text, *answers, safe=safe)
+    question = f"Read as {board.describe_reading(actions[0], view)}.{f' {risk} Really?' if risk else ''}"
+    label = "Yes, really" if risk else "Yes, say that"
+    yes = answer(label, actions[0], "" if reading.sure else line, focus=not risk)
+    return ask(question, yes, safe=not risk, shown=actions[0].oA if actions[0].act_type.is_offer else split)
+
+
+def _turn_fields(values: FormData) -> dict[str, object]:
+    """The fields that name the turn, and the message that is sent with its act."""
+    return {name: str(values[name]) for name in ("number", "turn", "message") if name in values}
+
+
+def _text(values: FormData, name: str) -> str:
+    """A field, empty if it is missing."""
+    return str(values.get(name, ""))

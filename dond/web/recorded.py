@@ -124,8 +124,8 @@ class PartnerScore(NamedTuple):
 
     partner: str
     advised: bool
-    mine: Estimate  # points of ten
-    theirs: float  # points of ten
+    points: Estimate  # points of ten
+    partner_points: float  # points of ten
     deals: int
     best: float  # points of ten of the best game
     curve: tuple[ChartPoint, ...]  # by number of games, the mean of all until then
@@ -141,18 +141,20 @@ def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
             partner = "strangers" if describe_spec(record.occupants[1 - seat]) else display_names(record)[1 - seat]
             key = partner, record.occupants[seat] != "human"
             games.setdefault(key, []).append((record, seat))
-    found = [_score(partner, advised, played) for (partner, advised), played in games.items()]
-    return sorted(found, key=lambda score: -score.mine.n)
+    scores = [_score(partner, advised, played) for (partner, advised), played in games.items()]
+    return sorted(scores, key=lambda score: -score.points.n)
 
 
 def _score(partner: str, advised: bool, played: list[tuple[GameRecord, int]]) -> PartnerScore:
-    mine = np.array([points_of_ten(record, seat) for record, seat in played])
-    theirs = [points_of_ten(record, 1 - seat) for record, seat in played]
+    persons = np.array([points_of_ten(record, seat) for record, seat in played])
+    partners = [points_of_ten(record, 1 - seat) for record, seat in played]
     groups = scenario_groups(pack([record.scenario for record, _ in played]))
     after = np.unique(np.linspace(1, len(played), min(len(played), MAX_CURVE)).round().astype(int)).tolist()
-    curve = tuple(ChartPoint(n, mean_over_scenarios(mine[:n], groups[:n], CONFIDENCE)) for n in after)
+    curve = tuple(ChartPoint(n, mean_over_scenarios(persons[:n], groups[:n], CONFIDENCE)) for n in after)
     deals = sum(record.outcome.deal for record, _ in played)
-    return PartnerScore(partner, advised, curve[-1].value, sum(theirs) / len(theirs), deals, float(mine.max()), curve)
+    return PartnerScore(
+        partner, advised, curve[-1].value, sum(partners) / len(partners), deals, float(persons.max()), curve
+    )
 
 
 def scores_page(book: Path) -> Markup:

@@ -16,9 +16,9 @@ from markupsafe import Markup
 
 from dond.table.frontier import plane_of
 from dond.table.game import Step, steps
+from dond.table.session import Hint, hint_at
 from dond.web.after_game import GameAddress
 from dond.web.frame import one_sentence, render
-from dond.web.live_game import Hint, decode_hint
 from dond.web.occupants import (
     CHOICE_ERRORS,
     HINT_LABELS,
@@ -38,7 +38,7 @@ from dond_marl.occupants import OccupantNameError
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import pack
-from dond_marl.seats import HintSource, Partner
+from dond_marl.seats import Partner
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.recognition import Believes
@@ -150,7 +150,7 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
         if view.adviser == MODEL and not queried:
             raise NotComputable(f"it would query a language model: {UNASKED}")
         adviser = make_adviser(view.adviser)
-        return None if adviser is None else advice(adviser, step, prior)
+        return None if adviser is None else hint_at(adviser, step.state, Noise(0, (), 1), prior)
 
     def best() -> Action:
         if is_person(other):
@@ -197,16 +197,8 @@ def beliefs(partner: Partner, step: Step, prior: str) -> Beliefs | None:
     if guess is None:
         return None
     chances = guess.identity[0].tolist() if guess.members else []
-    members = sorted(zip(guess.members, chances, strict=True), key=lambda each: -each[1])
+    members = sorted(zip(guess.members, chances, strict=True), key=lambda pair: -pair[1])
     return Beliefs(tuple(tuple(map(float, item)) for item in guess.values[0]), tuple(members[:MAX_MEMBERS]))
-
-
-def advice(adviser: HintSource, step: Step, prior: str) -> Hint | None:
-    """The hint of an adviser at a step before the end, if it gives one."""
-    noise = None if adviser.deterministic else Noise(0, (), 1).hint_noise(step.number)
-    return decode_hint(
-        adviser.hint_features(turn_of(step.state, prior=prior, noise=noise))[0], step.state.scenario.counts
-    )
 
 
 def best_answer(partner: Partner, step: Step, prior: str) -> Action:

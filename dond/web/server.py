@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PORT = 8080  # unless another is named
-CONNECTIONS = 1000  # open at once, waiting ones included
 
 
 def is_loopback(host: str) -> bool:
@@ -55,8 +54,6 @@ def serve(app: Starlette, host: str, port: int) -> None:
     """Serve until Ctrl-C or SIGTERM, which is raised again. Raises :class:`RunFailure` if it cannot be served."""
     import uvicorn
 
-    from dond.web.protocol import PatientProtocol
-
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
     server = uvicorn.Server(
         uvicorn.Config(
@@ -64,15 +61,11 @@ def serve(app: Starlette, host: str, port: int) -> None:
             host=host,
             port=port,
             loop="asyncio",  # others raise where a client has gone away
-            http=PatientProtocol,
             ws="none",
             log_level="error",
             access_log=False,  # addresses of visitors are not recorded
             server_header=False,
-            limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=1,
-            timeout_keep_alive=15,
-            h11_max_incomplete_event_size=32 * 1024,
         )
     )
     server.run()

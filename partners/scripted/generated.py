@@ -193,7 +193,7 @@ _ANY = 1e9
 _POSITIVE = (1e-9, _ANY)
 _AMONG = "of offers that are about as good to it, makes "
 # What a program does: each phrase with the ranges low <= dial < high in which it holds.
-# The script of the demo reads them too. "range" is the difference of start and end.
+# "range" is the difference of start and end.
 PHRASES: tuple[tuple[str, dict[str, tuple[float, float]]], ...] = (
     ("asks for {start} of its whole value at first", {}),
     ("hardly concedes", {"range": (0, 0.1)}),

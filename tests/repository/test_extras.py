@@ -57,7 +57,6 @@ LIGHT = (
     "rosters",
     "serve",
     "study",
-    "demo",
     "evaluate",
     "web",
     "experiment",

@@ -106,7 +106,7 @@ def test_contents_of_sdist_and_wheel(built):
         "partners/rosters/bank.yaml",
         "partners/rosters/rosters.yaml",
     )
-    pages = {f"dond/web/static/{name}" for name in ("style.css", "pages.js", "table.js", "demo/page.js")}
+    pages = {f"dond/web/static/{name}" for name in ("style.css", "pages.js", "table.js")}
     pages |= {"dond/web/templates/frame.html.j2", "dond/web/templates/table.html.j2"}
     assert {*data, *pages, "league/standings/references.json"} <= inside
 

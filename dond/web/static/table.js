@@ -1,5 +1,14 @@
 // The bargaining table: the worth of the split as it is chosen, and the keys. Its markup is in bargaining_table.py.
 "use strict";
+const ITEMS = ["book", "hat", "ball"];
+
+const points = (number) => `${number} point${number === 1 ? "" : "s"}`;
+
+// "2 books, 1 hat"; no items are "nothing". As in dond_marl/records/transcript.py.
+function inWords(some) {
+  const named = ITEMS.map((item, place) => (some[place] ? `${some[place]} ${item}${some[place] === 1 ? "" : "s"}` : null));
+  return named.filter(Boolean).join(", ") || "nothing";
+}
 
 const tokensOf = (game) => ITEMS.map((_, item) => [...game.querySelectorAll(`.board input[value="${item}"]`)]);
 const keptOf = (game) => tokensOf(game).map((tokens) => tokens.filter((token) => token.checked).length);
@@ -37,27 +46,25 @@ function laySplit(game, kept) {
   showSplit(game);
 }
 
-if (typeof document !== "undefined") {
-  document.addEventListener("change", (event) => {
-    if (event.target.closest(".board")) showSplit(event.target.closest(".game"));
-  });
-  document.addEventListener("click", (event) => {
-    const lay = event.target.closest("[data-lay]");
-    if (lay) laySplit(lay.closest(".game"), lay.dataset.lay.split(",").map(Number));
-  });
-  document.addEventListener("keydown", (event) => {
-    const game = document.querySelector(".game");
-    if (!game || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") { game.querySelector(".confirm .no")?.click(); return; }
-    if (event.target.matches("input:not([type=checkbox]), select, textarea")) return;
-    const digit = /^Digit([123])$/.exec(event.code), token = game.querySelector(".board input");
-    if (digit && token && !token.disabled) {
-      const kept = keptOf(game), item = Number(digit[1]) - 1, most = JSON.parse(game.dataset.pool)[item];
-      kept[item] = Math.min(Math.max(kept[item] + (event.shiftKey ? -1 : 1), 0), most);
-      laySplit(game, kept);
-    } else if (/^[apide]$/.test(event.key)) game.querySelector(`.act[aria-keyshortcuts="${event.key}"]:enabled`)?.click();
-    else if (event.key === "t" && game.querySelector(".say [name=words]")) game.querySelector(".say [name=words]").focus();
-    else return;
-    event.preventDefault();
-  });
-}
+document.addEventListener("change", (event) => {
+  if (event.target.closest(".board")) showSplit(event.target.closest(".game"));
+});
+document.addEventListener("click", (event) => {
+  const lay = event.target.closest("[data-lay]");
+  if (lay) laySplit(lay.closest(".game"), lay.dataset.lay.split(",").map(Number));
+});
+document.addEventListener("keydown", (event) => {
+  const game = document.querySelector(".game");
+  if (!game || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") { game.querySelector(".confirm .no")?.click(); return; }
+  if (event.target.matches("input:not([type=checkbox]), select, textarea")) return;
+  const digit = /^Digit([123])$/.exec(event.code), token = game.querySelector(".board input");
+  if (digit && token && !token.disabled) {
+    const kept = keptOf(game), item = Number(digit[1]) - 1, most = JSON.parse(game.dataset.pool)[item];
+    kept[item] = Math.min(Math.max(kept[item] + (event.shiftKey ? -1 : 1), 0), most);
+    laySplit(game, kept);
+  } else if (/^[apide]$/.test(event.key)) game.querySelector(`.act[aria-keyshortcuts="${event.key}"]:enabled`)?.click();
+  else if (event.key === "t" && game.querySelector(".say [name=words]")) game.querySelector(".say [name=words]").focus();
+  else return;
+  event.preventDefault();
+});

@@ -1,4 +1,4 @@
-"""A person at the table: commands and sentences, mistakes, leaving, the record; and in a seat like anybody else."""
+"""A person at the terminal: commands, sentences, mistakes, leaving, the record; a person in seats of other games."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ import pytest
 from rich.console import Console
 
 from dond.table.game import LeftTheTable, Terminal, frontier_table, opening, values_table
-from dond.table.sentences import AmbiguousLine, Misread
 from dond.table.session import RECORDS
-from dond.table.typed_lines import ReadAct, TableCommand, read_line
+from dond.table.typed_lines import Reading, read_line
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
@@ -107,7 +106,7 @@ def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path
     assert recorded(tmp_path / "games.jsonl")[2].occupants[1] == names[0]
 
 
-def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path, capsys):
+def test_sentences_are_confirmed_and_recorded(monkeypatch, tmp_path, capsys):
     typed = (
         "I want everything.",
         "n",
@@ -134,13 +133,10 @@ def test_a_game_by_sentences_whose_readings_are_confirmed(monkeypatch, tmp_path,
     "action", [Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
 )
 @pytest.mark.parametrize("variant", range(VARIANTS))
-def test_what_partners_say_a_person_may_say_too(action, variant):
-    meant = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
-    if action.act_type is Act.DISAGREE:  # it would end the game
-        assert isinstance(meant, AmbiguousLine)
-        assert meant.actions == (action,)
-    else:
-        assert meant == ReadAct(action, sure=False)
+def test_wordings_of_partners_are_read(action, variant):
+    reading = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
+    assert reading.actions == (action,) and not reading.sure
+    assert bool(reading.text) == (action.act_type is Act.DISAGREE)  # which would end the game
 
 
 @pytest.mark.parametrize(
@@ -155,16 +151,16 @@ def test_what_partners_say_a_person_may_say_too(action, variant):
         ("end", Action(Act.END)),
     ],
 )
-def test_commands_mean_what_the_help_says(line, meant):
-    assert read_line(line, OFFERED) == ReadAct(meant, sure=True)
+def test_short_commands(line, meant):
+    assert read_line(line, OFFERED) == Reading((meant,), sure=True)
 
 
-def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
+def test_bare_i_insists_on_the_last_claim():
     mine = View(apply(OFFERED.state, Action(Act.PROPOSE, (0, 2, 0))))
     mine = View(apply(mine.state, Action(Act.INSIST, (1, 1, 2))))  # seat_1 again
-    assert read_line("i", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=True)
-    assert read_line("i take the hats", mine) == ReadAct(Action(Act.INSIST, (0, 2, 0)), sure=False)
-    assert read_line("I want a hat", mine) == ReadAct(Action(Act.PROPOSE, (0, 1, 0)), sure=False)
+    assert read_line("i", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=True)
+    assert read_line("i take the hats", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=False)
+    assert read_line("I want a hat", mine) == Reading((Action(Act.PROPOSE, (0, 1, 0)),), sure=False)
 
 
 @pytest.mark.parametrize(
@@ -185,19 +181,19 @@ def test_a_bare_i_insists_on_the_last_claim_and_i_with_words_is_a_sentence():
         ("x" * 301, "too long to read: at most 300 characters"),
     ],
 )
-def test_what_cannot_be_played_is_told_in_one_line(line, words):
-    meant = read_line(line, FRESH)
-    assert isinstance(meant, Misread)
-    assert re.search(words, meant.why)
-    assert "\n" not in meant.why
+def test_unplayable_lines_give_a_reason(line, words):
+    reading = read_line(line, FRESH)
+    assert not reading.actions and not reading.command
+    assert re.search(words, reading.text)
+    assert "\n" not in reading.text
 
 
-def test_help_and_leaving_are_no_acts():
-    assert read_line("?", FRESH) is read_line("help", FRESH) is TableCommand.HELP
-    assert read_line("q", FRESH) is read_line("quit", FRESH) is TableCommand.LEAVE
+def test_help_and_leave_are_commands():
+    assert read_line("?", FRESH) == read_line("help", FRESH) == Reading(command="help")
+    assert read_line("q", FRESH) == read_line("quit", FRESH) == Reading(command="leave")
 
 
-def test_refused_acts_change_nothing_and_the_person_is_asked_again(monkeypatch, tmp_path, capsys):
+def test_refused_acts_change_nothing(monkeypatch, tmp_path, capsys):
     assert sit(monkeypatch, tmp_path, "a", "p 9 9 9", "what?", "?", "p 0 0 0", "n", "p 0 0 0", "y") == 0
     seen = capsys.readouterr().out
     assert seen.count("not legal") == 2
@@ -218,14 +214,14 @@ AGREE_ASKED = ("p 2 2 0", "do you agree?", "", "p 2 2 1", "do you agree?", "y")
         (AGREE_ASKED, "Do you accept", [Act.PROPOSE, Act.PROPOSE, Act.AGREE]),
     ],
 )
-def test_a_doubtful_sentence_is_played_only_once_it_is_confirmed(monkeypatch, tmp_path, capsys, typed, shown, acts):
+def test_ambiguous_sentences_need_a_confirmation(monkeypatch, tmp_path, capsys, typed, shown, acts):
     assert sit(monkeypatch, tmp_path, *typed, partner="tough", **KNOWN) == 0
     assert capsys.readouterr().out.count(shown) == 2
     (record,) = recorded(tmp_path / "games.jsonl")
     assert [action.act_type for action in record.actions[::2]] == acts
 
 
-def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_path, capsys):
+def test_worthless_offer_needs_a_confirmation(monkeypatch, tmp_path, capsys):
     everything = {"partner": "boulware", "seat": "1", "split": "all", "seed": 6185}
     assert sit(monkeypatch, tmp_path, "a", "n", "a", "y", **everything) == 0
     assert capsys.readouterr().out.count("worth nothing") == 2
@@ -235,26 +231,26 @@ def test_an_offer_worth_nothing_is_accepted_only_after_a_yes(monkeypatch, tmp_pa
     assert not record.words
 
 
-def test_another_line_in_place_of_yes_or_no_is_taken_instead(monkeypatch, tmp_path):
+def test_other_line_replaces_a_confirmation(monkeypatch, tmp_path):
     assert sit(monkeypatch, tmp_path, "I want everything", "p 1 2 0") == 0
     assert recorded(tmp_path / "games.jsonl")[0].actions[0].oA == (1, 2, 0)
 
 
 @pytest.mark.parametrize("last", ["q", None], ids=["quitting", "end of input"])
-def test_leaving_is_polite_and_keeps_what_is_finished(monkeypatch, tmp_path, capsys, last):
+def test_leaving_keeps_finished_games(monkeypatch, tmp_path, capsys, last):
     lines = ["p 0 0 0", "y", *([last] if last else [])]
     assert sit(monkeypatch, tmp_path, *lines, games=3) == 0
     assert capsys.readouterr().out.split()[-1] == "games.jsonl"
     assert len(recorded(tmp_path / "games.jsonl")) == 1
 
 
-def test_who_leaves_at_once_leaves_no_file(monkeypatch, tmp_path, capsys):
+def test_leaving_at_once_writes_no_file(monkeypatch, tmp_path, capsys):
     assert sit(monkeypatch, tmp_path, record=Path("new.jsonl")) == 0
     assert "no game" in capsys.readouterr().out
     assert not (tmp_path / "new.jsonl").exists()
 
 
-def test_games_are_added_to_the_record_by_default_under_runs_and_replay_exactly(monkeypatch, tmp_path, capsys):
+def test_records_are_appended_and_replay(monkeypatch, tmp_path, capsys):
     for _ in range(2):
         assert sit(monkeypatch, tmp_path, "p 1 1 0", "p 1 1 0", "p 1 1 0", games=2, record=None) == 0
     seen = capsys.readouterr().out
@@ -269,7 +265,7 @@ def test_games_are_added_to_the_record_by_default_under_runs_and_replay_exactly(
     assert kept[0].scenario != kept[1].scenario
 
 
-def test_the_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
+def test_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
     assert sit(monkeypatch, tmp_path, *["e"] * 8, games=8, seat="random") == 0
     assert sit(monkeypatch, tmp_path, *["e"] * 2, games=2, seat="seat_1") == 0
     seats = [record.occupants.index("human") for record in recorded(tmp_path / "games.jsonl")]
@@ -277,7 +273,7 @@ def test_the_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
     assert seats[8:] == [1, 1]
 
 
-def test_the_ends_without_a_deal_are_explained(monkeypatch, tmp_path, capsys):
+def test_endings_without_a_deal(monkeypatch, tmp_path, capsys):
     """Walking away, talk ended too early, claims that do not fit when time is up, a refusal that is not the end."""
     assert sit(monkeypatch, tmp_path, "d") == 0
     assert "walked away" in capsys.readouterr().out
@@ -290,14 +286,14 @@ def test_the_ends_without_a_deal_are_explained(monkeypatch, tmp_path, capsys):
     assert "d: disagree with" in capsys.readouterr().out
 
 
-def test_nothing_is_said_of_a_best_response_that_is_not_known(monkeypatch, tmp_path, capsys):
+def test_unknown_best_response_is_left_out(monkeypatch, tmp_path, capsys):
     assert sit(monkeypatch, tmp_path, "d", partner="micro") == 0  # it gambles and remembers
     assert sit(monkeypatch, tmp_path, "d", partner="random") == 0  # only bounds are known in so long a game
     assert sit(monkeypatch, tmp_path, "d", scenarios="uniform") == 0  # out of reach
     assert "best response" not in capsys.readouterr().out
 
 
-def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path, capsys):
+def test_failing_partner_ends_the_session(monkeypatch, tmp_path, capsys):
     class Fails:
         traits = seat_occupant("micro").traits
 
@@ -330,7 +326,7 @@ def test_a_partner_that_fails_is_told_and_ends_the_sitting(monkeypatch, tmp_path
         ({"record": Path(__file__)}, "its last line is no whole game record; name another file"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_told_in_one_line(monkeypatch, tmp_path, capsys, changed, words):
+def test_argument_errors_take_one_line(monkeypatch, tmp_path, capsys, changed, words):
     assert sit(monkeypatch, tmp_path, **changed) == 2
     seen = capsys.readouterr()
     assert words in seen.err
@@ -364,7 +360,7 @@ def test_any_width_shows_every_number_and_names_are_inert(columns, color):
         assert re.search(r"0 +2 +0 +8 +8 +<- this game", plain)
 
 
-def test_a_person_sits_in_the_play_loop_like_anybody_else():
+def test_person_in_the_play_loop():
     ann = Scripted(Action(Act.PROPOSE, (1, 1, 2)), Action(Act.INSIST, (1, 0, 2)), Action(Act.PROPOSE, (1, 0, 1)))
     bob = Scripted(Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.END))
     games = rollout((Human(ann), Human(bob)), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
@@ -392,7 +388,7 @@ def test_revealed_values_are_seen():
     assert view.state.scenario == SCENARIO
 
 
-def test_a_person_keeps_to_the_contract_and_sits_in_the_environment():
+def test_person_passes_conformance_and_the_environment():
     check_partner(Human(Keeps()), games=2)
     env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner=Human(Keeps()), seat=0)
     env.reset(seed=0)
@@ -401,7 +397,7 @@ def test_a_person_keeps_to_the_contract_and_sits_in_the_environment():
     assert info["outcome"]["ending"] == "AGREE"
 
 
-def test_an_interface_that_lets_illegal_acts_pass_is_named():
+def test_illegal_act_of_an_interface_names_it():
     with pytest.raises(
         OccupantError, match="the person's interface let an illegal act pass: PROPOSE must keep"
     ) as told:
@@ -415,7 +411,7 @@ def test_an_interface_that_lets_illegal_acts_pass_is_named():
         Human(object())
 
 
-def test_a_person_sits_in_a_match_of_a_league(monkeypatch):
+def test_person_in_a_league_match(monkeypatch):
     """Named by a spec, as a member is; a person who leaves fails the match, and only that."""
     monkeypatch.setitem(built_in.PARTNERS, "human", human)
     monkeypatch.setitem(sys.modules, "front_door", SimpleNamespace(Keeps=Keeps, Leaves=lambda: Leaves()))
@@ -443,14 +439,14 @@ class Leaves:
         raise LeftTheTable
 
 
-def test_the_terminal_itself_can_be_named_and_shows_games_side_by_side(monkeypatch, capsys):
+def test_terminal_as_an_interface_by_name(monkeypatch, capsys):
     person = human("dond.table.game:Terminal")
     monkeypatch.setattr(sys, "stdin", io.StringIO("p 1 2 2\np 1 2 2\n"))
     rollout((person, seat_occupant("pushover")), pack([SCENARIO, SCENARIO.swap_seats()], "uniform"), seed=0)
     assert "game 2 of 2" in capsys.readouterr().out
 
 
-def test_ctrl_c_leaves_with_130_and_the_script_needs_no_terminal(tmp_path):
+def test_ctrl_c_exits_with_130(tmp_path):
     command = [*PROGRAM, "play", "--partner", "tough", "--seat", "0", "--seed", "1", "--games", "2"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=HERE

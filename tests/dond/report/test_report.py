@@ -18,8 +18,8 @@ import pytest
 
 from dond.cli.main import main
 from dond.cli.report import FORMATS
-from dond.report.collect import collect
 from dond.report.render import cell_parts, report_html
+from dond.report.sections import collect
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import Notice
@@ -407,7 +407,7 @@ def test_page_opens_with_curves_ladder_and_held_out_result(html, report):
     assert re.search(r"Cost: [\d,]+ decisions of main, .* minutes", report.abstract[-1])
 
 
-def test_share_that_may_be_anything_is_said_to_be_unknown():
+def test_share_with_a_full_interval_is_unknown():
     unknown = Figure(Estimate(0.4, 20, 0.0, 1.0), "share")
     assert cell_parts(unknown).interval == "too few games to tell"
     assert cell_parts(unknown._replace(estimate=Estimate(0.4, 20, 0.1, 1.0))).interval == "10.0% to 100.0%"

@@ -11,18 +11,20 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dond.study.analysis import StudyGame, clustered_mean, finished_games, read_games, summarise
+from dond.study.analysis import (
+    PEOPLE,
+    PowerQuestion,
+    StudyGame,
+    clustered_mean,
+    finished_games,
+    read_games,
+    sample_size,
+    sd_of_people,
+    summarise,
+)
 from dond.study.export import COLUMNS, anonymise, export_study
 from dond.study.journal import Journal
 from dond.study.pages import application
-from dond.study.power import (
-    PEOPLE,
-    PointsDistribution,
-    PowerQuestion,
-    human_points,
-    sample_size,
-    simulated_power,
-)
 from dond.study.running_study import RunningStudy
 from dond_marl.dialogues.human_line import selection
 from dond_marl.errors import InputError
@@ -88,18 +90,13 @@ def test_intervals_are_over_clusters():
 
 
 @pytest.mark.parametrize(("design", "n"), [("between", 52), ("within", 34)])
-def test_simulated_power_matches_formula(design, n):
-    question = PowerQuestion(1.0, 5, 0.1, design=design)
-    points = human_points()
-    assert sample_size(question, points.sd) == n
-    assert 0.75 < simulated_power(question, points, n, studies=1000) < 0.86
-    assert 0.03 < simulated_power(question._replace(difference=1e-12), points, n, studies=1000) < 0.075
+def test_sample_size_by_design(design, n):
+    assert sample_size(PowerQuestion(1.0, 5, 0.1, design=design), sd_of_people()) == n
 
 
 def test_sample_size_of_cohen():
     """Cohen 1988, table 2.3.5: d = 0.5, power 0.80, two-sided 5 %, needs 64 each; by normal quantiles 63."""
     assert sample_size(PowerQuestion(0.5, 1, 0.0), 1.0) == 63
-    assert 0.77 < simulated_power(PowerQuestion(0.5, 1, 0.0), PointsDistribution(1.0), 63, studies=1000) < 0.83
 
 
 def test_counts_of_published_dialogues(data_dir):
@@ -113,8 +110,6 @@ def test_counts_of_published_dialogues(data_dir):
 def test_commands(tmp_path):
     power = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "1")
     assert power.returncode == 0 and " 51 " in power.stdout and "given" in power.stdout
-    huge = in_process("study", "power", "--sd", "3", "--icc", "0.2", "--difference", "0.001")
-    assert huge.returncode == 0 and "too large" in huge.stdout
     for words in (("export", tmp_path), ("analyse", tmp_path), ("export", tmp_path, "--codes", tmp_path / "none")):
         done = in_process("study", *words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
@@ -137,9 +132,8 @@ def test_serve_refuses_missing_partner_or_settings(tmp_path):
     assert done.returncode == 2 and "config.yaml" in done.stderr
 
 
-@pytest.mark.slow
-def test_documented_figures():
+def test_documented_sample_sizes():
     page = (ROOT / "docs" / "STUDY.md").read_text()
-    power = in_process("study", "power").stdout.replace("%", " %")
-    for row in re.findall(r"^\| (0(?:\.\d)?) \| (\d+) \| ([\d.]+) % \| ([\d.]+) % \|$", page, re.MULTILINE):
-        assert re.search(r"\s+".join(map(re.escape, (row[0], row[1], row[2], "%", row[3], "%"))), power), row
+    power = in_process("study", "power").stdout
+    rows = re.findall(r"^\| (0(?:\.\d)?) \| (\d+) \|$", page, re.MULTILINE)
+    assert rows and all(re.search(rf"\b{re.escape(icc)} +{n}\b", power) for icc, n in rows)

@@ -68,7 +68,7 @@ def test_repeated_and_illegal_forms_change_nothing():
     said = len(table.acts)
     fields = {"table": "0", "turn": str(said), "act": "PROPOSE", "keep": ["2"]}
     for wrong in ({"act": "SHOUT"}, {"keep": "many"}, {"keep": "²"}, {"keep": ["2"] * 9}):
-        assert "Please sort" in visitor.surface.client.post("/act", data={**fields, **wrong}).text
+        assert "Sort the items" in visitor.surface.client.post("/act", data={**fields, **wrong}).text
     if table.state.claims[1 - table.seat_of(0)] is None:
         assert "Not legal" in visitor.surface.client.post("/act", data={**fields, "act": "AGREE"}).text
     assert len(table.acts) == said

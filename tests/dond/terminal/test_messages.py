@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import queue
 import sys
 
 from rich.console import Console
@@ -13,9 +12,8 @@ from dond.table.game import (
     steps,
     talk_lines,
 )
-from dond.table.session import Sitting
+from dond.table.session import Sitting, TableGame, TableSession
 from dond.web.frame import render
-from dond.web.live_game import GameEnded, LiveGame, PersonsTurn
 from dond.web.occupants import GameChoice
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
@@ -52,6 +50,13 @@ def test_messages_pass_between_person_and_partner():
     assert silent.messages is None and person.seen[-1].state.messages == ()
 
 
+def test_view_hides_partner_values():
+    state = apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2)))
+    game = TableGame(state)
+    assert game.view(0) is None and game.view(1).values == (0, 4, 1)
+    assert game.view(1).state.scenario.utilities[0] == (0, 0, 0)
+
+
 def test_terminal_message_prompt(monkeypatch):
     state = apply(State(SCENARIO, TALK), Action(Act.PROPOSE, (1, 0, 2)), "[bold]hats[/bold] are yours")
     out = io.StringIO()
@@ -76,18 +81,14 @@ def test_play_command_records_messages(monkeypatch, tmp_path):
 def test_page_messages_are_escaped_in_replay(tmp_path):
     source = open_source("lewis")
     sitting = Sitting(seat_occupant("announcer"), "announcer", source, TALK, 3, tmp_path / "games.jsonl", 0)
-    heard = queue.Queue()
-    game = LiveGame(sitting, 0, 0, heard.put)
-    game.start()
-    event = heard.get(timeout=60)
-    assert isinstance(event, PersonsTurn)
-    game.play(Action(Act.PROPOSE, (0, 0, 0)), None, "<script>alert(1)</script>")
-    ended = heard.get(timeout=60)
-    assert isinstance(ended, GameEnded)
-    assert ended.record.messages[0] == "<script>alert(1)</script>"
-    page = str(render("replay", "talk", steps(ended.record), 1, ("you", "they")))
+    table = TableSession(sitting)
+    table.play(Action(Act.PROPOSE, (0, 0, 0)), None, "<script>alert(1)</script>")
+    table.proceed(table.next_turn())
+    ((record, _),) = table.played
+    assert record.messages[0] == "<script>alert(1)</script>"
+    page = str(render("replay", "talk", steps(record), 1, ("you", "they")))
     assert "&lt;script&gt;" in page and "<script>" not in page
-    lines = talk_lines(replay(ended.record), 0)
+    lines = talk_lines(replay(record), 0)
     assert lines[0].message == "<script>alert(1)</script>" and lines[1].message.startswith("My values:")
 
 

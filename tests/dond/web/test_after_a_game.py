@@ -96,13 +96,13 @@ def test_scores_by_partner():
     advised = game(Action(Act.DISAGREE), names=("human(hints=expert)", "pushover"))
     nobody = game(Action(Act.DISAGREE), names=("tough", "expert"))
     found = scores_of([deal, none, swapped, advised, nobody, game(Action(Act.END), names=("human", "human"))])
-    assert [(score.partner, score.advised, score.mine.n) for score in found] == [
+    assert [(score.partner, score.advised, score.points.n) for score in found] == [
         ("pushover", False, 2), ("tough", False, 1), ("pushover", True, 1),
     ]  # fmt: skip
     first = found[0]
-    assert (first.mine.mean, first.deals, first.best) == (3.5, 1, 7.0)
+    assert (first.points.mean, first.deals, first.best) == (3.5, 1, 7.0)
     assert [(point.at, point.value.mean) for point in first.curve] == [(1, 7.0), (2, 3.5)]
-    assert (found[1].mine.mean, found[1].theirs) == (8.0, 8.0)
+    assert (found[1].points.mean, found[1].partner_points) == (8.0, 8.0)
 
 
 def test_score_interval_and_curve():
@@ -112,9 +112,9 @@ def test_score_interval_and_curve():
         state = apply(State(Scenario((1, 2, 2), values)), Action(Act.PROPOSE, (number % 2, 2, 1)))
         records.append(record_of(apply(state, Action(Act.AGREE)), ("human", "pushover")))
     (score,) = scores_of(records)
-    assert score.mine.low < score.mine.mean < score.mine.high
+    assert score.points.low < score.points.mean < score.points.high
     assert len(score.curve) == 60
-    assert (score.curve[-1].at, score.curve[-1].value) == (80, score.mine)
+    assert (score.curve[-1].at, score.curve[-1].value) == (80, score.points)
     assert 'class="band hue0"' in score_overview(records)
 
 

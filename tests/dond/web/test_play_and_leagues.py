@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import logging
 import math
 import os
-import queue
 import re
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 
 from dond.table.frontier import plane_of, verdict
 from dond.table.game import act_sentence, ending_text, steps, talk_lines
-from dond.table.session import STRANGER, Sitting, play_game
+from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
 from dond.web.after_game import result
 from dond.web.arena import play_match
 from dond.web.bargaining_table import (
@@ -39,15 +39,6 @@ from dond.web.bargaining_table import (
 )
 from dond.web.frame import one_sentence, render
 from dond.web.league_follower import NEWEST, Follower, Leagues, RunViewError, play_members
-from dond.web.live_game import (
-    GameBroken,
-    GameEnded,
-    LiveGame,
-    PartnerWorking,
-    PersonsTurn,
-    best_response_score,
-    decode_hint,
-)
 from dond.web.occupants import (
     CHOICE_ERRORS,
     FEATURED,
@@ -63,10 +54,12 @@ from dond.web.occupants import (
     sitting_of,
     source_choices,
 )
+from dond.web.play_page import PlaySession
 from dond.web.recorded import game_of, is_person, read_records, replay_files, seat_names, title
-from dond.web.replay_page import advice, beliefs, best_answer, policy, result_or_reason
+from dond.web.replay_page import beliefs, best_answer, policy, result_or_reason
+from dond_marl.envs.turn import choose_action
 from dond_marl.errors import NotComputable
-from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
+from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions, rest, worth
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.records.record import (
     InexactGame,
@@ -77,7 +70,7 @@ from dond_marl.records.record import (
     records_of,
     to_line,
 )
-from dond_marl.rollout import rollout
+from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import SOURCES, SPLITS, check_split, open_source, pack
 from dond_marl.seats import HINT_WIDTH, Traits
@@ -151,7 +144,7 @@ def test_table_says_whose_split_it_shows():
 
 
 def test_view_before_turn_hides_partner_values():
-    view = view_before_turn(SCENARIO, 1, Rules(disagree="rejects"))
+    view = view_before_turn(State(SCENARIO, Rules(disagree="rejects")), 1)
     assert (view.counts, view.values, view.revealed) == ((1, 2, 2), (0, 4, 1), False)
     assert view.state.scenario.utilities[1] == (0, 0, 0)
 
@@ -178,8 +171,8 @@ def test_choices_of_acts():
 
 
 def test_talk_lines():
-    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, {1: "gimme the hats lol"})
-    assert [line.mine for line in lines] == [False, True]
+    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, (None, "gimme the hats lol"))
+    assert [line.by_person for line in lines] == [False, True]
     assert "4 points" in lines[0].note and "8 points" in lines[1].note and lines[1].note.startswith("read as:")
     assert lines[1].text == "gimme the hats lol"
 
@@ -193,11 +186,11 @@ def test_plane_of_scores():
         (worth((4, 1, 2), (a, b, c)), worth((0, 4, 1), rest((1, 2, 2), (a, b, c))))
         for a in range(2) for b in range(3) for c in range(3)
     }  # fmt: skip
-    assert sorted((spot.mine, spot.theirs) for spot in at.spots) == sorted(pairs)
-    assert [(s.mine, s.theirs) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
-    assert [(s.mine, s.theirs) for s in at.spots if s.nash] == [(8, 8)] == [at.landed]
-    assert {(s.mine, s.theirs, s.best, s.nash) for s in at.spots} == {
-        (s.theirs, s.mine, s.best, s.nash) for s in plane_of(DEAL, 1).spots
+    assert sorted((spot.own_score, spot.partner_score) for spot in at.spots) == sorted(pairs)
+    assert [(s.own_score, s.partner_score) for s in at.frontier] == [(10, 0), (9, 4), (8, 8), (6, 9), (4, 10)]
+    assert [(s.own_score, s.partner_score) for s in at.spots if s.nash] == [(8, 8)] == [at.landed]
+    assert {(s.own_score, s.partner_score, s.best, s.nash) for s in at.spots} == {
+        (s.partner_score, s.own_score, s.best, s.nash) for s in plane_of(DEAL, 1).spots
     }
 
 
@@ -246,81 +239,92 @@ def sitting(tmp_path, partner="pushover", **given) -> Sitting:
     return Sitting(seat_occupant(partner), partner, open_source("lewis"), **wanted)
 
 
-class Table:
-    """A game in the background, its events, and the first turn of the person."""
-
-    def __init__(self, sat, seat=0):
-        self.events = queue.Queue()
-        self.game = LiveGame(sat, 0, seat, self.events.put)
-        self.game.start()
-        self.turn = self.next()
-        assert isinstance(self.turn, PersonsTurn)
-
-    def next(self):
-        return self.events.get(timeout=PATIENCE)
-
-    def play(self, action, words=None):
-        self.game.play(action, words)
-        return self.next()
+def settled(session: PlaySession) -> PlaySession:
+    """The session once it is the person's turn, or the game is over."""
+    until = time.monotonic() + PATIENCE
+    while session.thinking and time.monotonic() < until:
+        time.sleep(0.01)
+    return session
 
 
-def test_live_game_is_recorded(tmp_path):
-    table = Table(sitting(tmp_path, "tough"))
+def test_session_plays_and_records(tmp_path):
+    table = TableSession(sitting(tmp_path, "tough", seat=0))
     # The first game of seed 3 is the one of `dond play`.
-    assert (table.turn.view.counts, table.turn.view.values, table.turn.hint) == ((1, 3, 1), (1, 1, 6), None)
+    assert (table.view.counts, table.view.values, table.hint) == ((1, 3, 1), (1, 1, 6), None)
     table.play(propose(1, 3, 1), "gimme everything lol")
-    ended = table.play(DISAGREE)
-    assert isinstance(ended, GameEnded) and ended.write_error is None
-    assert (ended.record.occupants, ended.record.outcome.ending) == (("human", "tough"), Ending.DISAGREE)
-    assert ended.record.words == ("gimme everything lol", None, None)
-    assert (tmp_path / "deep" / "games.jsonl").read_text() == to_line(ended.record) + "\n"
+    assert table.view is None
+    table.proceed(table.next_turn())
+    table.play(DISAGREE)
+    assert table.is_over and table.view is None
+    ((record, seat),) = table.played
+    assert (seat, record.occupants, record.outcome.ending) == (0, ("human", "tough"), Ending.DISAGREE)
+    assert record.words == ("gimme everything lol", None, None)
+    with pytest.raises(IllegalAct):
+        table.play(END)
+    dealt = table.scenarios
+    table.begin(1, swap=True)
+    assert (table.seat, table.scenarios, table.hint) == (1, dealt, None) and not table.is_over
 
 
-def test_leaving_records_nothing(tmp_path):
-    table = Table(sitting(tmp_path))
-    table.game.leave()
-    table.game._thread.join(timeout=PATIENCE)
-    assert table.events.empty() and not (tmp_path / "deep").exists()
+def test_finished_games_are_written(tmp_path):
+    session = settled(PlaySession(sitting(tmp_path, "tough", seat=0), 0))
+    session.play(DISAGREE, None, "")
+    ((record, _),) = session.table.played
+    assert (tmp_path / "deep" / "games.jsonl").read_text() == to_line(record) + "\n"
+    assert (session.recorded, session.write_error, session.is_running) == (1, "", False)
 
 
-def test_partner_log_reaches_its_own_game(tmp_path):
-    class Making:
-        """Takes its time before its first act, and says so as a local language model does."""
-
-        traits = seat_occupant("pushover").traits
-
-        def act(self, turns):
-            logging.getLogger("dond_marl.local_model").warning("making a model: two minutes; kept in /some/folder")
-            return seat_occupant("pushover").act(turns)
-
-    own, waiting = queue.Queue(), Table(sitting(tmp_path))
-    LiveGame(replace(sitting(tmp_path), partner=Making()), 0, 1, own.put).start()
-    assert own.get(timeout=PATIENCE) == PartnerWorking("making a model: two minutes")
-    assert isinstance(own.get(timeout=PATIENCE), PersonsTurn) and waiting.events.empty()
+def test_left_games_are_not_written(tmp_path):
+    session = settled(PlaySession(sitting(tmp_path, seat=0), 0))
+    with session.lock:  # the partner's answer waits for it
+        session.play(propose(1, 1, 1), None, "")
+        session.leave()
+    for thread in threading.enumerate():
+        if thread.name == "partner":
+            thread.join()
+    assert not session.table.is_over and not (tmp_path / "deep").exists()
 
 
-def test_errors_break_the_game_or_keep_its_result(tmp_path):
-    broken = Table(sitting(tmp_path)).play(AGREE)  # illegal: the page would not have let it pass
-    assert isinstance(broken, GameBroken) and "AGREE" in broken.reason
-    broken = Table(sitting(tmp_path, book=tmp_path / "no\0file")).play(DISAGREE)  # no error of the system
-    assert isinstance(broken, GameBroken) and broken.reason.startswith("ValueError: ")
+def test_write_errors_keep_the_result(tmp_path):
     (tmp_path / "file").write_text("")
-    ended = Table(sitting(tmp_path, book=tmp_path / "file" / "games.jsonl")).play(DISAGREE)
-    assert ended.record.outcome.ending is Ending.DISAGREE and str(tmp_path / "file") in ended.write_error
+    for book, reason in ((tmp_path / "file" / "games.jsonl", str(tmp_path / "file")), (tmp_path / "no\0file", "null")):
+        session = settled(PlaySession(sitting(tmp_path, book=book, seat=0), 0))
+        session.play(DISAGREE, None, "")
+        assert session.table.played[0][0].outcome.ending is Ending.DISAGREE
+        assert reason in session.write_error and not session.recorded
 
 
 def test_hints_reach_the_person(tmp_path):
     schedule = HintSchedule(ExpertHinter(seat_occupant("tough")))  # asks for all that it values, every time
-    table = Table(sitting(tmp_path, hint_source=schedule, hints="expert"))
-    assert table.turn.hint.action == propose(1, 3, 1) and table.turn.hint.confidence == 1.0
-    assert table.play(DISAGREE).record.occupants[0] == "human(hints=expert)" and schedule.tally["asked"] == 1
+    table = TableSession(sitting(tmp_path, hint_source=schedule, hints="expert", seat=0))
+    table.proceed(table.next_turn())
+    assert table.hint.action == propose(1, 3, 1) and table.hint.confidence == 1.0
+    table.play(DISAGREE)
+    assert table.hint is None and schedule.tally["asked"] == 1
+    assert table.played[0][0].occupants[0] == "human(hints=expert)"
     assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
     choice = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
-    last = Table(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
-    assert last.turn.hint.action == AGREE and last.turn.hint.confidence > 0.9  # it takes what is worth something
-    assert last.play(AGREE).record.occupants[1] == "human(hints=equilibrium)"
+    last = TableSession(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None))
+    last.proceed(last.next_turn())
+    assert last.hint.action == AGREE and last.hint.confidence > 0.9  # it takes what is worth something
     assert has_table(Rules(4), pack([SCENARIO])) and has_table(Rules(4, "rejects"), pack([SCENARIO]))
     assert not has_table(Rules(11), pack([SCENARIO])) and not has_table(Rules(4), pack([WORTHLESS]))
+
+
+@pytest.mark.parametrize("partner", ["micro", "expert", "announcer"])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_session_equals_rollout(tmp_path, partner, seat):
+    """The acts, messages and outcome of a session are those of the play loop, for random and learned partners too."""
+    rules = Rules(6, message_length=40 if partner == "announcer" else 0)
+    table, person = TableSession(sitting(tmp_path, partner, rules=rules, seat=seat)), seat_occupant("linear")
+    while not table.is_over:
+        table.proceed(table.next_turn())
+        if table.view is not None:
+            table.play(choose_action(person, table.view.state, seed=0, prior="lewis"))
+    pair = (person, seat_occupant(partner)) if seat == 0 else (seat_occupant(partner), person)
+    games = rollout(pair, table.scenarios, rules, seed=3, index=(0,))
+    (expected,) = records_of(games, table.played[0][0].occupants, source="lewis, split train", seed=3)
+    assert table.played[0][0] == expected
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -329,20 +333,25 @@ def test_stranger_is_the_program_that_its_game_draws(tmp_path, seat):
     strangers = sitting(tmp_path, "generated")
     drawn = [strangers.of_game(number, seat) for number in range(4)]
     assert len({each.name for each in drawn}) == 4 and all(each.of_game(0, seat) == each for each in drawn)
-    person = seat_occupant("linear")
+    person, table = seat_occupant("linear"), TableSession(replace(strangers, seat=seat))
     for number, one in enumerate(drawn):
-        record = play_game(strangers, person, seat, number)
+        if number:
+            table.begin(number)
+        while not table.is_over:
+            table.proceed(table.next_turn())
+            if table.view is not None:
+                table.play(choose_action(person, table.view.state, seed=0, prior="lewis"))
+        record, _ = table.played[-1]
         pair = (person, Generated()) if seat == 0 else (Generated(), person)
         dealt = strangers.source.block(3, number, 1)
         (expected,) = records_of(rollout(pair, dealt, seed=3, index=(number,)), record.occupants)
         assert record.actions == expected.actions and record.occupants[1 - seat] == one.name
 
 
-def test_best_response_score(tmp_path):
-    table = Table(sitting(tmp_path))
-    table.game.leave()
-    assert best_response_score(table.game) == 10  # as the terminal says of this very game
-    assert best_response_score(LiveGame(sitting(tmp_path, "random"), 0, 0, print)) is None
+def test_best_response_of_a_session(tmp_path):
+    table = TableSession(sitting(tmp_path, seat=0))
+    assert table.best_response().outcome.scores[0] == 10  # as the terminal says of this very game
+    assert TableSession(sitting(tmp_path, "random")).best_response() is None
 
 
 # Choosing
@@ -430,7 +439,7 @@ def test_policy_at_a_step():
 
 def test_advice_and_best_response():
     first, second, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
-    hint = advice(HintSchedule(ExpertHinter(seat_occupant("tough"))), first, "lewis")
+    hint = hint_at(HintSchedule(ExpertHinter(seat_occupant("tough"))), first.state, Noise(0, (), 1), "lewis")
     everything = propose(1, 2, 2)
     assert hint.action == best_answer(seat_occupant("pushover"), first, "lewis") == everything  # it agrees to all
     for partner, step, prior in (("random", second, "lewis"), ("pushover", first, "uniform")):
@@ -454,7 +463,7 @@ def test_errors_of_foreign_policies():
             raise KeyError(name)
 
     first, _, _ = steps(record_of(DEAL, ("heuristic", "pushover"), source="lewis"))
-    for evaluate in (policy, advice, best_answer):
+    for evaluate in (policy, best_answer):
         reason = result_or_reason(lambda evaluate=evaluate: evaluate(Lost(), first, "lewis"))
         assert isinstance(reason, str)
         assert reason in render("replay", "evaluated", first, "b", reason, None, None, reason).unescape()
@@ -540,11 +549,11 @@ def test_match_equals_single_games():
     answered = points_of_ten(rollout((second, first), dealt, seed=5).scores, dealt.pool_values)
     assert match.opening[0].mean == pytest.approx(opened[:, 0].mean())
     assert match.answering[0].mean == pytest.approx(answered[:, 1].mean())
-    assert match.both[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
-    assert match.both[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
-    assert match.ahead.mean == pytest.approx(match.both[0].points.mean - match.both[1].points.mean)
+    assert match.figures[0].points.mean == pytest.approx((opened[:, 0].mean() + answered[:, 1].mean()) / 2)
+    assert match.figures[1].points.mean == pytest.approx((opened[:, 1].mean() + answered[:, 0].mean()) / 2)
+    assert match.ahead.mean == pytest.approx(match.figures[0].points.mean - match.figures[1].points.mean)
     deals = (opened.sum(axis=1) > 0).mean() + (answered.sum(axis=1) > 0).mean()
-    assert match.both[0].deals.mean == pytest.approx(deals / 2)
+    assert match.figures[0].deals.mean == pytest.approx(deals / 2)
     assert sum(games for _, _, games in match.places) == match.games == 200
     assert min(sum(record.outcome.scores) for record in match.best) > 0
     assert "200 games" in render("arena", "figures", match)
@@ -697,8 +706,8 @@ def test_ladder_answers_and_missing_rank(league):
 def test_summary_and_final_evaluation(finished_league, league, tmp_path):
     as_after(finished_league, 2, tmp_path / "0001")
     running = view_of(tmp_path / "0001")
-    assert league.is_over and not any(stage.now for stage in league.stages)
-    assert not running.is_over and any(stage.now for stage in running.stages)
+    assert league.is_over and not any(stage.is_current for stage in league.stages)
+    assert not running.is_over and any(stage.is_current for stage in running.stages)
     assert running.headline[0] in panel("summary", running)
     late = tmp_path / "late" / "0001"
     as_after(finished_league, 4, late)
@@ -766,7 +775,7 @@ def test_leagues_by_latest_write(finished_league, tmp_path):
 
 
 def test_starlette_is_imported_lazily():
-    code = "import sys, dond.web.live_game, dond.web.league_follower, dond.cli.web; "
+    code = "import sys, dond.table.session, dond.web.league_follower, dond.cli.web; "
     code += "print('starlette' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "False"

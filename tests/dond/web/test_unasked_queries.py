@@ -131,22 +131,3 @@ def test_a_chosen_model_is_queried_once_the_visitor_asks(chosen, tmp_path, looku
     client.post("/replay/ask", params={**game, **chosen})
     look_at(client, game, **chosen)
     assert lookups and 'action="/replay/ask' not in client.get("/replay", params={**game, **chosen}).text
-
-
-@pytest.mark.parametrize(
-    ("dest", "path", "status"),
-    [
-        ("document", "/replay", 200),  # a link
-        ("iframe", "/replay", 403),
-        ("embed", "/replay", 403),
-        ("document", "/replay/policy", 403),
-        ("document", "/replay/analysis", 403),
-        ("document", "/league/panels", 403),
-        ("document", "/game/x/0/analysis", 403),
-    ],
-)
-def test_other_sites_embed_nothing_and_link_to_pages_alone(dest, path, status, tmp_path):
-    client = pages(tmp_path, [])
-    client.headers.pop("origin")
-    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": dest}
-    assert client.get(path, headers=headers).status_code == status
