@@ -67,6 +67,7 @@ OTHER_NAMES = {  # of keys, in other libraries
     "algo": "algorithm",
     "partner": "opponent",
 }
+MOST_SHOWN = 40  # mistakes in a message
 LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
@@ -200,11 +201,17 @@ class Config(Section):
 
 
 class ConfigError(InputError):
-    """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading."""
+    """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading.
+
+    The message has the first :data:`MOST_SHOWN` of them.
+    """
 
     def __init__(self, complaints: Iterable[Complaint]) -> None:
         self.complaints = tuple(sorted(complaints))
-        super().__init__("\n".join(f"{place.label}: {text}" for place, text in self.complaints))
+        lines = [f"{place.label}: {text}" for place, text in self.complaints[:MOST_SHOWN]]
+        if len(self.complaints) > MOST_SHOWN:
+            lines.append(f"and {len(self.complaints) - MOST_SHOWN:,} more mistakes")
+        super().__init__("\n".join(lines))
 
 
 def load_config(
