@@ -1,1 +1,1 @@
-"""Output in the terminal (tables, the game with its dialogue, the reading of typed lines), and charts of pages."""
+"""Output on a terminal: sections of tables in styles, and live views of leagues and trainings."""

@@ -1,1 +1,1 @@
-"""The game for other libraries: PettingZoo, Gymnasium, OpenSpiel and NegMAS, with spaces, views and features."""
+"""Environments: PettingZoo AEC, Gymnasium, vectors of games, with spaces, views and features."""

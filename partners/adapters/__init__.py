@@ -1,1 +1,1 @@
-"""The game for libraries that train and test language models: TRL, verifiers, OpenEnv, TextArena, Inspect."""
+"""The game and its occupants in other libraries: OpenSpiel, NegMAS, Stable-Baselines3, trainers of language models."""
