@@ -61,10 +61,12 @@ def run(checkout: Path, folder: Path, *words: object) -> None:
 
 
 def ledger_digests(path: Path) -> Iterator[tuple[str, str]]:
-    """Each table of a ledger with the digest of its rows."""
+    """Each table of a ledger with the digest of its rows, but for names of weights, which cover their notes too."""
     with sqlite3.connect(path) as db:
         for table, order in TABLES.items():
-            yield table, digest(db.execute(f"SELECT * FROM {table} ORDER BY {order}"))  # noqa: S608  # names above
+            rows = db.execute(f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608  # names above
+            shown = [index for index, column in enumerate(rows.description) if column[0] != "blob"]
+            yield table, digest(tuple(row[index] for index in shown) for row in rows)
 
 
 def csv_digests(folder: Path) -> Iterator[tuple[str, str]]:
@@ -77,9 +79,10 @@ def csv_digests(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def weight_digests(folder: Path) -> Iterator[tuple[str, str]]:
-    """The digest of all weights of a run, which are named by their content in leagues."""
-    files = sorted(folder.rglob("*.safetensors"))
-    yield f"{len(files)} files of weights", digest(file.read_bytes() for file in files)
+    """The digest of all tensors of a run, without the notes next to them, which hold digests of the settings."""
+    contents = [file.read_bytes() for file in folder.rglob("*.safetensors")]
+    bodies = sorted(content[8 + int.from_bytes(content[:8], "little") :] for content in contents)
+    yield f"{len(bodies)} files of weights", digest(bodies)
 
 
 def fingerprints(checkout: Path, folder: Path) -> Iterator[str]:
