@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dond_marl.game import SEATS, Rules
-from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, SpecLike, find_factory, seat_occupant
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, Scenarios, lewis_space, view_parts
@@ -73,9 +73,9 @@ def ship_references(
         report(name, current)
 
 
-def references_to_ship(partners: Iterable[Spec], rosters: Iterable[str] = ()) -> list[Spec]:
+def references_to_ship(partners: Iterable[SpecLike], rosters: Iterable[str] = ()) -> list[Spec]:
     """The partners to ship references for: by default all rosters but test2, and the catalogue; quickest first."""
-    chosen, named = list(partners), list(rosters)
+    chosen, named = [find_factory(spec)[0] for spec in partners], list(rosters)
     if not chosen and not named:
         named, chosen = [TRAIN, DEV, DEV2], _freely_queried_occupants()
     every: dict[str, Spec] = {}
@@ -93,7 +93,7 @@ def _freely_queried_occupants() -> list[Spec]:
         except OccupantNameError:  # it needs parameters
             continue
         if free:
-            found.append(name)
+            found.append(Spec(name))
     return found
 
 

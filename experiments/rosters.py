@@ -48,7 +48,7 @@ from dond.cli.shell import SEED as ANY_SEED
 from dond.cli.shell import Command, Group, RosterName, WritableFile, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import OccupantNameError, check_spec, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, find_factory, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
@@ -134,7 +134,7 @@ ALONE: dict[Role, int] = {"dev2": 6, "dev": 5, "train": 4}
 TRIES = 24  # members of a family that are considered, in the order of a shuffle
 LABEL_WORTH = 0.05  # points of ten from which on a member is listed for its label
 LIMIT, TWIN = 0.85, 0.95  # agreement from which on a candidate is refused, of another roster and of its own
-DEFAULT = "heuristic"  # the project's default partner is always in train
+DEFAULT = Spec("heuristic")  # the project's default partner is always in train
 # Partners used for training and evaluation before the rosters existed: the scripted partners of that time, and the
 # variants in the default league, which were chosen after looking at its held-out members.
 USED_BEFORE = (
@@ -187,7 +187,7 @@ def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
     """
     names = sorted(families.keys() - {DEFAULT})
     order = [names[place] for place in generator(seed, "families of partners").permutation(len(names))]
-    used = {parse_spec(member)[0] for member in USED_BEFORE}
+    used = {find_factory(member)[0].kind for member in USED_BEFORE}
     roles: dict[str, Role] = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
     rest = (name for name in order if name not in roles)
     for role in ("dev", "train"):
@@ -195,13 +195,13 @@ def roles_of(families: Families, seed: int = SEED) -> dict[str, Role]:
     return {name: roles.get(name, "shared") for name in sorted(families)}
 
 
-def candidates(families: Families, family: str, seed: int = SEED, most: int | None = TRIES) -> list[str]:
+def candidates(families: Families, family: str, seed: int = SEED, most: int | None = TRIES) -> list[Spec]:
     """Up to ``most`` members of a family: its default first, then others in the order of a shuffle."""
     parameters = families[family]
     every = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
     order = generator(seed, f"members of {family}").permutation(len(every))
-    names = [plain_name({"kind": family, **every[place]}) for place in order]
-    return sorted(names, key=lambda name: name != plain_name(family))[:most]
+    names = [plain_name(Spec(family, every[place])) for place in order]
+    return sorted(names, key=lambda name: name != plain_name(Spec(family)))[:most]
 
 
 def draw(
@@ -220,7 +220,7 @@ def draw(
     roles = roles_of(families, seed)
     order = [sorted(families)[place] for place in generator(seed, "order of families").permutation(len(families))]
     lots = {family: candidates(families, family, seed) for family in families}
-    members: dict[str, list[str]] = {name: [] for name in ROSTERS}
+    members: dict[str, list[Spec]] = {name: [] for name in ROSTERS}
     comparisons, refused = Comparisons(scenarios), []
 
     def fill(roster: str, most: int, of_roles: Sequence[str], *, defaults: bool = False) -> None:
@@ -273,10 +273,10 @@ def draw_test2(
     families, which take turns, and :data:`AGENTS` of the negotiators ``agents``, in the order of a shuffle.
     """
     compared = Comparisons() if comparisons is None else comparisons
-    members: dict[str, tuple[str, ...]] = {**rosters.members, TEST2: ()}
+    members: dict[str, tuple[Spec, ...]] = {**rosters.members, TEST2: ()}
     refused: list[Assessment] = []
 
-    def admit(candidate: str) -> bool:
+    def admit(candidate: Spec) -> bool:
         assessment = compared.assess(candidate, TEST2, members)
         report(assessment)
         if assessment.reason:
@@ -286,7 +286,7 @@ def draw_test2(
         return not assessment.reason
 
     for name in independent_programs() if programs is None else programs:
-        admit(plain_name({"kind": "independent", "program": name}))
+        admit(plain_name(Spec("independent", {"program": name})))
     rng = generator(seed, "families at new values")
     lots = {family: iter(new_members(rosters.families[family], family, seed)) for family in sorted(rosters.families)}
     waiting, missing = [sorted(lots)[place] for place in rng.permutation(len(lots))], NEW_MEMBERS
@@ -297,7 +297,7 @@ def draw_test2(
             if not taken:
                 waiting.remove(family)
     order = (agents[place] for place in generator(seed, "negotiators of NegMAS").permutation(len(agents)))
-    admitted = (agent for agent in order if admit(plain_name({"kind": "negmas", "agent": agent})))
+    admitted = (agent for agent in order if admit(plain_name(Spec("negmas", {"agent": agent}))))
     for _ in islice(admitted, AGENTS):
         continue
     lists = {**members, TEST2: tuple(sorted(members[TEST2]))}
@@ -310,7 +310,7 @@ def draw_test2(
     return RosterDraw(drawn, compared.assess_all(lists, [TEST2]), refused)
 
 
-def new_members(values: Mapping[str, Sequence[int | float | str]], family: str, seed: int) -> list[str]:
+def new_members(values: Mapping[str, Sequence[int | float | str]], family: str, seed: int) -> list[Spec]:
     """Up to :data:`TRIES` members of a family at values between those that its rosters were drawn from.
 
     A fraction is drawn evenly between the smallest and the largest value, in hundredths, and an integer among those
@@ -329,7 +329,7 @@ def new_members(values: Mapping[str, Sequence[int | float | str]], family: str, 
     if not any(is_new for _, is_new in grids.values()):
         return []
     drawn = [{name: grid[int(rng.integers(len(grid)))] for name, (grid, _) in grids.items()} for _ in range(TRIES)]
-    return list(dict.fromkeys(plain_name({"kind": family, **each}) for each in drawn))
+    return list(dict.fromkeys(plain_name(Spec(family, values)) for values in drawn))
 
 
 BANK_OF_FAMILY, BANK_OF_RANDOM = 32, 6  # programs of one family in the bank; of a random one, whose tables are large
@@ -345,7 +345,7 @@ def draw_bank(rosters: Rosters, seed: int = SEED, scenarios: Scenarios | None = 
     """
     compared = Comparisons(scenarios)
     held_out = [member for name in (DEV, DEV2) for member in rosters.members[name]]
-    others = [member for member in held_out if parse_spec(member)[0] in rosters.families]
+    others = [member for member in held_out if member.kind in rosters.families]
     bank: list[str] = []
     for family in sorted(name for name, role in rosters.roles.items() if role in ("shared", "train")):
         of_family: list[str] = []
@@ -369,12 +369,12 @@ def _programs_of(name: str, partner: Partner) -> list[str]:
     if not isinstance(partner, Personas):
         return [name]
     return [
-        plain_name({"kind": "linear", "exponent": round(persona.exponent, 3), "floor": round(persona.floor, 3)})
+        plain_name(Spec("linear", {"exponent": round(persona.exponent, 3), "floor": round(persona.floor, 3)}))
         for _, persona in partner.personas()
     ]
 
 
-def _unused_candidates(lot: Sequence[str], members: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _unused_candidates(lot: Sequence[Spec], members: Mapping[str, Sequence[Spec]]) -> Iterator[Spec]:
     return (name for name in lot if not any(name in taken for taken in members.values()))
 
 
@@ -473,13 +473,13 @@ def read_admission(path: Path = ADMISSION) -> list[Assessment]:
 def admission_markdown(rows: Iterable[Assessment]) -> str:
     """A table of the members of each roster: whether train has the family, and the member of train most like it."""
     taken = [row for row in rows if not row.reason]
-    in_train = {program for row in taken if row.roster == TRAIN for program in programs(row.member)}
+    in_train = {program for row in taken if row.roster == TRAIN for program in programs(find_factory(row.member)[0])}
     parts = []
     for roster in ROSTERS:
         lines = ["| member | family in train | most like, of train | same decision |", "|---|---|---|---|"]
         for row in taken:
             if row.roster == roster:
-                family = "yes" if programs(row.member) & in_train else "no"
+                family = "yes" if programs(find_factory(row.member)[0]) & in_train else "no"
                 nearest, share = row.nearest_train
                 lines.append(f"| `{row.member}` | {family} | `{nearest}` | {share:.1%} |")
         parts.append(f"### {roster.capitalize()}\n\n" + "\n".join(lines) + "\n")
@@ -586,9 +586,8 @@ def check_command(names: tuple[str, ...], roster_name: str | None) -> None:
     """Recompute the similarities of the members, or check whether OCCUPANTs may be members; exit code 2 if not."""
     compared, stored = Comparisons(), load_rosters()
     if names:
-        for name in names:
-            check_spec(name)  # raises with a suggestion
-        rows = [compared.assess(plain_name(name), roster_name or DEV2, stored.members) for name in names]
+        specs = [find_factory(name)[0] for name in names]  # raises with a suggestion
+        rows = [compared.assess(plain_name(spec), roster_name or DEV2, stored.members) for spec in specs]
     else:
         rows = compared.assess_all(stored.members, DRAWN if roster_name is None else [roster_name])
     for row in rows:

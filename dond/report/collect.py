@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from dond.report.games import games
 from dond.report.sections import curriculum, language_models, lineage, provenance
 from dond_marl.dialogues.human_line import stored_human_line
+from dond_marl.occupants import ANYTHING, NOTHING
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunNotFound, find_run
 from league.settings.read import Config
@@ -49,16 +50,17 @@ class RunFiles(NamedTuple):
     sha256: dict[str, str]  # by file
 
 
-def collect(folder: Path) -> Report:
+def collect(folder: Path, *, trust: bool = False) -> Report:
     """The report on the run in ``folder``, or on the newest run in it.
 
-    Raises :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
+    ``trust``: games of members that need code or files are replayed, and files that members name are read. Raises
+    :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
     """
     directory = find_run(folder)
     if not directory.ledger.is_file():
         raise RunNotFound(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
         if not ledger.has_begun:
             raise RunNotFound(f"{directory.path}: the run was stopped before it began")
         config = ledger.config()
@@ -74,11 +76,11 @@ def _report(folder: Path, blobs: Path, config: Config, ledger: ReadLedger) -> Re
     confidence, rounds = config.league.confidence, ledger.next_round
     members, states = ledger.members(), ledger.states()
     history = history_of(ledger, config)
-    cross, responses = history.cross, responses_of(config)
+    cross, responses = history.cross, responses_of(config, ledger.allow)
     standings = ladder_of(cross, confidence, responses)
     decisions = [(number, decision) for number in range(rounds) for decision in ledger.decisions(number)]
     curves = learning_curves(ledger, confidence)
-    models = {member.name for member in members if member.costly}
+    models = {member.name for member in members if member.maybe_costly(ledger.allow)}
     learners = [learner.name for learner in config.learners]
     mains = [learner.name for learner in config.learners if learner.role == "main"]
     over = rounds >= config.schedule.total

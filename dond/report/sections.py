@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import missing_needs
 from league.ledger.ledger import ReadLedger
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
@@ -204,7 +204,7 @@ def language_models(config: Config, ledger: ReadLedger) -> Section:
         *hints,
     ]
     for member in models:
-        calls, note = _calls_of(member)
+        calls, note = _calls_of(member, ledger)
         tables += calls
         notes.append(note)
     return Section("models", MODELS, tuple(notes), (*tables, *failed))
@@ -239,12 +239,15 @@ def _decision_table(counts: Mapping[str, Answers]) -> Table:
     return Table("Decisions", *align_columns(rows, list(counts)))
 
 
-def _calls_of(member: Member) -> tuple[list[Table], str]:
+def _calls_of(member: Member, ledger: ReadLedger) -> tuple[list[Table], str]:
     """Calls and tokens of a member, from its response cache; and a note, on a missing cache too."""
-    kind, options = parse_spec(member.spec or "")
-    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
-    if not isinstance(cache, str):
+    spec = member.spec
+    options = {} if spec is None or spec.kind != "llm" else spec.parameters
+    cache = options.get("cache") if options.get("cache_mode", "off") != "off" else None
+    if spec is None or not isinstance(cache, str):
         return [], f"{member.name} has no response cache (cache), so its calls and tokens are unknown."
+    if "file" in missing_needs(spec, ledger.allow):
+        return [], f"{member.name}: its response cache {cache} is read with --trust alone."
     try:
         calls = _read_calls(user_path(cache))
     except (OSError, InputError, sqlite3.Error) as error:

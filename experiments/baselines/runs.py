@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.files import append_lines, read_json_lines
 from dond_marl.game import Rules
+from dond_marl.occupants import expand_run_name
 from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import Partner
@@ -99,7 +100,7 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
     if job.config is None:
         made, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
-        made, seed = submission_of_spec(str(job.folder / run.submitted), job.arm.name), job.seed
+        made, seed = submission_of_spec(expand_run_name(str(job.folder / run.submitted)), job.arm.name), job.seed
     else:
         made, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
     return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
@@ -145,7 +146,7 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
             acts += (int(row["games"]) - before) * float(row["turns"])
             before = int(row["games"])
     newest = checkpoints_in(job.folder)[0]
-    player = submission_of_spec(str(newest)).player.partner()
+    player = submission_of_spec(expand_run_name(str(newest))).player.partner()
     return ArmRun(
         job.digest,
         str(newest.relative_to(job.folder)),

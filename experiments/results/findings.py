@@ -11,7 +11,7 @@ import numpy as np
 
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import Spec, read_spec
 from dond_marl.statistics import SEED_CONFIDENCE
 from experiments.hint_tables import hint_rows, parse_hints
 from experiments.results.arms import (
@@ -220,7 +220,7 @@ def ceiling_sentence(folder: Path) -> str:
                              for seat, side in enumerate(each.seats) if side is not None]))
         for name, each in stored.items()
     }  # fmt: skip
-    members = {name for name in best if parse_spec(name)[0] != "mixture"}
+    members = {name for name in best if (spec := read_spec(name)) is None or spec.kind != "mixture"}
     if not members or not arms:
         return ""
     names = [name for name in ("pool_ppo", *CLAIMED) if name in arms]
@@ -262,7 +262,7 @@ def _held_out_differences(file: str, folder: Path) -> str:
     return "\n\n".join([table, "By author of the independent programs:", "\n".join(lines)])
 
 
-def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[str], bool]) -> dict[str, Difference]:
+def _compare_on(arms: Mapping[str, Arm], over: str, is_part: Callable[[Spec], bool]) -> dict[str, Difference]:
     """By arm, its difference from the arm ``over`` on a part of the partners."""
     return compare({name: restrict(arm, is_part) for name, arm in arms.items()}, over)
 
@@ -272,7 +272,7 @@ def _brief(found: Difference | None) -> str:
     return "-" if found is None else f"{signed_interval(found.points.difference)}, {found.points.verdict}"
 
 
-def _is_by(author: str) -> Callable[[str], bool]:
+def _is_by(author: str) -> Callable[[Spec], bool]:
     return lambda partner: author_of(partner) == author
 
 

@@ -127,7 +127,7 @@ def final_evaluation(
     mains, partners, exploiters_by_name = (
         {name: seat_occupant(each) for name, each in group.items()} for group in (members, opponents, exploiters or {})
     )
-    named = {**{name: each for name, each in opponents.items() if isinstance(each, str | Mapping)}, **(specs or {})}
+    named = {name: given for name, given in opponents.items() if isinstance(given, Spec)} | dict(specs or {})
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed, exact)
     players = {**mains, **partners}.items()
     notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]

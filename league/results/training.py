@@ -12,7 +12,7 @@ from league.results.progress import Output, duration
 from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, count_cell, number_cell
 from league.tables.figures import with_margin
 from league.tables.plain import FOLDER, WARNING, fill, join_parts
-from league.tasks.hinters import describe_hints, hint_queries, hint_summary
+from league.tasks.hinters import describe_hints, hint_queries, hint_summary, hinter_spec
 from league.training.clone import CloneReport, HumanPositions
 from league.training.training import (
     ClosingHints,
@@ -50,7 +50,7 @@ class TrainWatcher:
         if (coming := closing_hints(training)) is not None:
             decisions, hints = max(config.training.num_train_steps - learner.decisions, 0), config.hints
             games = round(decisions / own_decisions_per_game(training))
-            queries = hint_queries(hints, games, decisions, "", "").expected
+            queries = hint_queries(hints, games, decisions, "", hinter_spec(hints)).expected
             self._prose(f"about {queries:,} hints are asked in practice, and {coming.queries:,} or so at the end")
         self._output.line(f"run folder {directory}")
         self._printed = learner.decisions

@@ -21,6 +21,7 @@ from league.tables.figures import count_noun
 from league.tasks.hinters import JUDGE, QueryEstimate, cost_lines, hint_queries, hinter_spec
 from league.tasks.match_task import play_match
 from league.tasks.values import LearnerState, Place, TrainTask
+from partners.learning.rewards import OWN
 
 TIMED_MATCHES = 3  # matches played for timing, spread over the first round
 
@@ -151,7 +152,7 @@ def _time_practice(task: TrainTask, place: Place) -> tuple[float, float]:
     from league.tasks.train_task import practice_round
 
     hints = HintsConfig() if task.hints.mode == "llm" else task.hints
-    reward = "own" if JUDGE in task.learner.reward else task.learner.reward
+    reward = OWN if JUDGE in task.learner.reward else task.learner.reward
     task = dataclasses.replace(task, hints=hints, learner=task.learner.model_copy(update={"reward": reward}))
     short = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 1}))
     practice_round(short, place)  # loads the members

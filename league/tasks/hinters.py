@@ -9,11 +9,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dond_marl.batch import GameBatch
 from dond_marl.game import Rules
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Hinter, Partner, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
@@ -84,21 +84,22 @@ def _schedule(hints: HintsConfig, provider: Hinter | None) -> HintSchedule | Non
     return HintSchedule(provider, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
 
 
-def llm_spec(hints: HintsConfig) -> dict[str, Any]:
+def llm_spec(hints: HintsConfig) -> Spec:
     """The occupant that mode ``llm`` queries, with provider ``auto`` resolved on this machine."""
-    return {
-        "kind": "llm",
+    settings = {
         "provider": resolve_provider(hints.provider),
         "model": _model_name(hints),
         "prompt_path": hints.prompt_path,
         "max_requests": hints.max_requests,
         **hints.options,
     }
+    return Spec("llm", settings)
 
 
-def hinter_spec(hints: HintsConfig) -> str:
-    """The spec of the occupant that mode ``llm`` queries, as text."""
-    return spec_name({name: value for name, value in llm_spec(hints).items() if value is not None})
+def hinter_spec(hints: HintsConfig) -> Spec:
+    """:func:`llm_spec` without parameters that are ``None``, as estimates name it."""
+    spec = llm_spec(hints)
+    return spec.without(*(name for name, value in spec.parameters.items() if value is None))
 
 
 def load_local_model(schedule: HintSchedule | None) -> None:
@@ -148,7 +149,7 @@ class QueryEstimate(NamedTuple):
     games: int
     expected: int  # queries
     bound: int  # the most queries
-    spec: str | None = None  # of the occupant
+    spec: Spec | None = None  # of the occupant
     hints: bool = False  # whether it gives hints
 
     @property
@@ -165,7 +166,7 @@ class QueryEstimate(NamedTuple):
             return f"{line}; at 1 second a query {duration_text(self.expected)}"
         tokens = prompt_tokens(partner)
         prompts, replies = tokens * self.expected, REPLY * self.expected
-        options = parse_spec(self.spec)[1]
+        options = self.spec.parameters
         limits = [f"{name} {options[name]:,}" for name in LIMITS if options.get(name) is not None]
         past_limit = "no more hints are given" if self.hints else "its fallback plays"
         bounded = f"; past {' or '.join(limits)} (counted in each process), {past_limit}" if limits else ""
@@ -177,7 +178,7 @@ class QueryEstimate(NamedTuple):
         )
 
 
-def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec: str) -> QueryEstimate:
+def hint_queries(hints: HintsConfig, games: int, decisions: int, role: str, spec: Spec) -> QueryEstimate:
     """The queries of a language model that gives ``hints`` in ``games`` with ``decisions`` of the hinted seat.
 
     One at every ``cadence_k``-th own decision of a game, the first included; withheld hints are not queried.
@@ -214,7 +215,7 @@ def prompt_tokens(partner: LLMPartner) -> int:
     return round(len(prompt) / CHARACTERS)
 
 
-def _language_model(spec: str | None) -> LLMPartner | None:
+def _language_model(spec: Spec | None) -> LLMPartner | None:
     """The language model of a spec, not loaded and not queried; ``None`` for any other occupant."""
     if spec is None:
         return None
@@ -225,7 +226,7 @@ def _language_model(spec: str | None) -> LLMPartner | None:
     return partner if isinstance(partner, LLMPartner) else None
 
 
-def _dollars(prompts: int, replies: int, options: dict[str, object]) -> str:
+def _dollars(prompts: int, replies: int, options: Mapping[str, object]) -> str:
     prices = [options.get(name) for name in ("prompt_price", "completion_price")]
     if not any(prices):
         return ""

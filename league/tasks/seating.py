@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from dond_marl.occupants import require_allowed, seat_occupant
+from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
 from league.tasks.attribution import Within, attribute_to, contain, monitor
-from league.tasks.occupant_kinds import is_foreign, kinds_in
+from league.tasks.occupant_kinds import is_foreign
 from league.tasks.values import ORACLE_ROLES, ORACLES
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ class Seating:
         """The partner that plays for ``entrant``, its calls attributed to the member.
 
         ``greedy``: a network of this league plays its likeliest action every time; others play as their spec says.
-        Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
+        What a member of a run that was opened needs is checked before
+        (:func:`dond_marl.occupants.check_needs`). Raises :class:`dond_marl.occupants.OccupantNameError` and
+        :class:`league.tasks.blobs.BlobError`.
         """
         with attribute_to(entrant.name):
             if entrant.blob is not None and entrant.member.role in ORACLES:
@@ -52,8 +54,7 @@ class Seating:
             if entrant.blob is not None:
                 return monitor(entrant.name, self._network(entrant.blob, place, greedy))
             assert entrant.member.spec is not None
-            require_allowed(entrant.member.spec)  # it may have been seated for another run
-            if is_foreign(kinds_in(entrant.member.spec)):
+            if is_foreign(entrant.member.spec):
                 with contain(entrant.name):
                     inner = Within(partial(contain, entrant.name), self._occupant(entrant.member.spec))
                     return monitor(entrant.name, inner)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dond_marl.errors import RunFailure
+from dond_marl.occupants import parse_spec
 from experiments.hint_tables import hint_lines
 from experiments.hints import HintArm, HintExperiment, Measurement
 from experiments.results.__main__ import BLOCK, PAGES, make_all, outdated, rewrite_blocks
@@ -223,7 +224,7 @@ def test_known_and_new_families_by_roster(tmp_path):
     assert by_family(arm) == pytest.approx({"linear": 6.02, "sniper": 4.52})
     text = block("families", tmp_path)
     assert re.search(r"dev2: 6.02 ±\S+ and 4.52 ±", text) and re.search(r"test2: 7.02 ±\S+ and 5.52 ±", text)
-    assert math.isnan(reference_points(arm, ["none"])) and 6 < reference_points(arm) < 10
+    assert math.isnan(reference_points(parse_spec(arm), ["none"])) and 6 < reference_points(parse_spec(arm)) < 10
 
 
 def test_held_out_points_by_who_wrote_the_partners(tmp_path):

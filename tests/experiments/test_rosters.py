@@ -110,8 +110,8 @@ def test_the_shipped_rosters_have_the_sizes_that_were_published():
 
 
 def test_half_of_dev2_has_new_families():
-    known = {parse_spec(member)[0] for member in roster(TRAIN)}
-    strangers = [member for member in roster(DEV2) if parse_spec(member)[0] not in known]
+    known = {parse_spec(member).kind for member in roster(TRAIN)}
+    strangers = [member for member in roster(DEV2) if parse_spec(member).kind not in known]
     assert len(roster(DEV2)) * 0.4 <= len(strangers) <= len(roster(DEV2)) * 0.6
 
 
@@ -119,14 +119,14 @@ def test_families_are_in_the_rosters_of_their_roles_alone():
     rosters = load_rosters()
     assert rosters.roles == roles_of(rosters.families, rosters.seed)
     for name in DRAWN:
-        assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
+        assert {rosters.roles[parse_spec(member).kind] for member in roster(name)} <= {"shared", name}
 
 
 def test_every_member_was_drawn_from_its_family():
     rosters = load_rosters()
     for name in DRAWN:
         for member in roster(name):
-            assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
+            assert member in candidates(rosters.families, parse_spec(member).kind, rosters.seed)
 
 
 def test_record_matches_shipped_rosters():
@@ -141,7 +141,7 @@ def test_record_matches_shipped_rosters():
 
 def test_test_roster_excludes_used_partners():
     assert not set(USED_BEFORE) & set(roster(DEV2))
-    assert {parse_spec(member)[0] for member in USED_BEFORE}.isdisjoint(
+    assert {parse_spec(member).kind for member in USED_BEFORE}.isdisjoint(
         f for f, role in load_rosters().roles.items() if role == DEV2
     )
 
@@ -178,7 +178,7 @@ def test_test2_is_by_others_and_at_new_values():
     rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
     assert authors.count("negmas") == AGENTS and authors.count("project") == NEW_MEMBERS
     assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}
-    assert all(parse_spec(m)[1]["agent"] in NEGMAS for m in roster(TEST2) if author_of(m) == "negmas")
+    assert all(parse_spec(m).parameters["agent"] in NEGMAS for m in roster(TEST2) if author_of(m) == "negmas")
     for member in (member for member in roster(TEST2) if author_of(member) == "project"):
         family, given = parse_spec(member)
         assert member in new_members(rosters.families[family], family, rosters.test2_seed)
@@ -189,10 +189,10 @@ def test_test2_is_by_others_and_at_new_values():
 
 def test_new_members_lie_between_the_old_values():
     for member in new_members({"demand": (0.7, 1.0), "floor": (0.2, 0.25), "late": (1, 3)}, "stubborn", 1):
-        given = parse_spec(member)[1]
+        given = parse_spec(member).parameters
         assert 0.7 < given["demand"] < 1 and 0.2 < given["floor"] < 0.25 and given.get("late", 2) == 2
     for member in new_members({"of": ("nice", "tough"), "rate": (0.1, 0.3)}, "trembling", 1):
-        assert parse_spec(member)[1]["of"] in ("nice", "tough")
+        assert parse_spec(member).parameters["of"] in ("nice", "tough")
     assert new_members({}, "tough", 1) == new_members({"late": (1, 2)}, "stubborn", 1) == []
 
 
@@ -207,7 +207,7 @@ def test_draw_of_test2_is_a_function_of_the_seed():
     sample = partial(Comparisons, scenario_sample(6))
     programs = ("a_zeuthen_reader", "c_limit_tester")
     one, again, other = (draw_test2(few, seed, (), comparisons=sample(), programs=programs) for seed in (1, 1, 2))
-    assert {author_of(name) for name in one.rosters.members[TEST2]} >= {"a", "project"}
+    assert {author_of(parse_spec(name)) for name in one.rosters.members[TEST2]} >= {"a", "project"}
     assert one == again and one.rosters.members[TEST2] != other.rosters.members[TEST2]
     assert [row.member for row in one.admitted] == list(one.rosters.members[TEST2])
     assert all(row.reason for row in one.refused)
@@ -215,7 +215,9 @@ def test_draw_of_test2_is_a_function_of_the_seed():
 
 @pytest.mark.parametrize("author", ["c", "project"])
 def test_some_members_of_test2_are_admitted_again(author, compared):
-    (row,) = [row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(row.member) == author][:1]
+    (row,) = [
+        row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(parse_spec(row.member)) == author
+    ][:1]
     near = compared.nearest(row.member, roster(TRAIN))
     assert near == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
 

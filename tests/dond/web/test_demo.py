@@ -48,7 +48,7 @@ def in_script(games):
     source = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in GAME_SCRIPTS) + DRIVER
     parameters = {name: defaults(name) for name in NAMES}
     for name in {name for game in games for name in game["names"] if name.startswith("generated(")}:
-        parameters[name] = {**defaults("generated"), "program": parse_spec(name)[1]["program"]}
+        parameters[name] = {**defaults("generated"), "program": parse_spec(name).parameters["program"]}
     given = json.dumps({"games": games, "parameters": parameters})
     done = subprocess.run([NODE, "-e", source], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -67,7 +67,7 @@ from dond.web.recorded import game_of, is_person, read_records, replay_files, se
 from dond.web.replay_page import advice, beliefs, best_answer, policy, result_or_reason
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, legal_actions, rest, worth
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, parse_spec, seat_occupant
 from dond_marl.records.record import (
     InexactGame,
     RecordError,
@@ -316,7 +316,7 @@ def test_hints_reach_the_person(tmp_path):
     assert table.play(DISAGREE).record.occupants[0] == "human(hints=expert)" and schedule.tally["asked"] == 1
     assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
     choice = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
-    last = Table(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None), seat=1)
+    last = Table(sitting_of(choice, Candidate("", "", spec=Spec("pushover")), tmp_path / "games.jsonl", None), seat=1)
     assert last.turn.hint.action == AGREE and last.turn.hint.confidence > 0.9  # it takes what is worth something
     assert last.play(AGREE).record.occupants[1] == "human(hints=equilibrium)"
     assert has_table(Rules(4), pack([SCENARIO])) and has_table(Rules(4, "rejects"), pack([SCENARIO]))
@@ -389,7 +389,7 @@ def test_published_scenarios(data_dir):
 )
 def test_choice_errors(tmp_path, choice, why):
     with pytest.raises(CHOICE_ERRORS, match=re.escape(why)):
-        sitting_of(choice, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
+        sitting_of(choice, Candidate("", "", spec=Spec("pushover")), tmp_path / "g.jsonl", tmp_path)
 
 
 def test_typed_numbers_and_error_sentences():
@@ -674,7 +674,7 @@ def test_best_responses_and_generated_members_are_described(league):
     first, second = (row.member for row in league.standings[:2])
     members = [member for member in league.members if member.name not in (first, second)]
     oracle = Member(first, None, "oracle", parent="main", born=7)
-    changed = league._replace(members=(*members, oracle, Member(second, "generated(program=5)")))
+    changed = league._replace(members=(*members, oracle, Member(second, parse_spec("generated(program=5)"))))
     shown = panel("ladder", changed)
     assert '<small class="role oracle">' in shown and escape(oracle.description) in shown
     assert '<small class="role oracle">' not in panel("ladder", league)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dond_marl.occupants import Spec, parse_spec
 from league.settings.training import HintsConfig, TrainConfig
 from league.tasks.hinters import QueryEstimate, hint_queries
 from league.training.training import begin, own_decisions_per_game
@@ -52,11 +53,11 @@ def test_dry_run_without_queries(tmp_path, monkeypatch, capsys):
 
 
 def test_hint_queries_follow_cadence():
-    every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints", "llm")
+    every = hint_queries(HintsConfig(mode="llm"), 100, 300, "for hints", Spec("llm"))
     assert (every.expected, every.bound) == (300, 300)
-    seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", "llm")
+    seldom = hint_queries(HintsConfig(mode="llm", cadence_k=10), 100, 300, "for hints", Spec("llm"))
     assert 100 <= seldom.expected < 110 and seldom.bound == 130
-    withheld = hint_queries(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", "llm")
+    withheld = hint_queries(HintsConfig(mode="llm", dropout=0.5), 100, 300, "for hints", Spec("llm"))
     assert withheld.expected == 150
 
 
@@ -66,7 +67,7 @@ def test_hint_estimate_is_close_to_what_is_queried(partner):
     hints = {"mode": "random", "cadence_k": 4}
     training = begin(TrainConfig.model_validate({"env": {"partner": partner}, "hints": hints, "training": small}))
     games = round(400 / own_decisions_per_game(training))
-    expected = hint_queries(training.config.hints, games, 400, "for hints", "llm").expected
+    expected = hint_queries(training.config.hints, games, 400, "for hints", Spec("llm")).expected
     while training.learner.decisions < 400:
         training.step()
     assert training.hints.tally["asked"] * 400 / training.learner.decisions == pytest.approx(expected, rel=0.2)
@@ -74,12 +75,12 @@ def test_hint_estimate_is_close_to_what_is_queried(partner):
 
 def test_prices_become_dollars():
     spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, prompt_price=2.0, completion_price=10.0)"
-    told = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, spec))
+    told = str(QueryEstimate("any", "which plays", 500, 1_000_000, 2_500_000, parse_spec(spec)))
     assert " US dollars" in told and "at most 2,500,000" in told and "12 days" in told
 
 
 def test_a_spent_limit_ends_the_hints_where_a_member_has_a_fallback():
-    spec = "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)"
+    spec = parse_spec("llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=any, max_requests=9)")
     playing = str(QueryEstimate("any", "which plays", 5, 50, 50, spec))
     hinting = str(hint_queries(HintsConfig(mode="llm"), 10, 40, "for hints", spec))
     assert all("past max_requests 9" in text for text in (playing, hinting))
