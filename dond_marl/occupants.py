@@ -72,7 +72,7 @@ class OccupantNameError(InputError):
 
 
 class Spec(str):
-    """The name of an occupant, a reward or a predicate: its canonical text, with its parts.
+    """The name of an occupant or a reward: its canonical text, with its parts.
 
     Being its text, it is a key, a cell and a stored value as it stands. ``kind``: a name of a catalogue, or a factory
     in a file; ``parameters``: by name, where occupants inside stay text; ``needs``: what it uses beyond this project,

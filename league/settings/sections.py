@@ -118,7 +118,7 @@ class Section(BaseModel):
 
 
 def names_in(settings: object) -> Iterator[Spec]:
-    """All names in settings: of occupants, rewards and predicates, and those that other keys stand for."""
+    """All names in settings: of occupants and rewards, and those that other keys stand for."""
     if isinstance(settings, Spec):
         yield settings
     elif isinstance(settings, Section):
