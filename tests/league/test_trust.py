@@ -233,7 +233,6 @@ def test_training_is_not_resumed_without_trust(tmp_path, monkeypatch):
     Path("executed").unlink()
     Path("evil.py").unlink()
     for command in (
-        ("push", "runs/0001", "--dry-run", "--sample", "2", "--out", "model"),
         ("bench", checkpoint, "--against", "heuristic", "--sample", "4", "--results", "r.jsonl", "--allow-uncommitted"),
     ):
         assert in_process(*command).returncode == 0
