@@ -6,7 +6,7 @@
     ├── InputError   invalid input (exit code 2): a setting (ConfigError, ScenarioError, RewardError,
     │                OccupantNameError), an action (InvalidAction), an input file (RecordError, DataError,
     │                CheckpointError), an optional library that is not installed (MissingLibrary),
-    │                a file of another person that is not trusted (UntrustedError)
+    │                a name of another origin that would use more than is allowed (UntrustedError)
     └── RunFailure   a failure at run time (exit code 1): of a component (OccupantError, PartnerError, HinterError,
                      JudgeError, RewardFailure, BackendError, FetchError), of a run folder that is damaged or in use
                      (RunError, LedgerError, BlobError), or a call out of order (OrderError)
@@ -63,20 +63,15 @@ class MissingLibrary(InputError):
 
 
 class UntrustedError(InputError):
-    """A name from a file that is not trusted would run code, start a program, contact a server or use a key.
+    """A name of another origin than the user would use code, files, services or keys that were not allowed.
 
-    ``place``: the file; ``digest``: of what it names, for :func:`dond_marl.trust.trust_document`; ``hazards``: what
-    using it does, a phrase each.
+    ``origin``: the file, or a visitor of a page; ``uses``: each such name with its needs; ``advice``: how to allow it.
     """
 
-    def __init__(self, place: str, digest: str, hazards: tuple[str, ...]) -> None:
-        self.place, self.digest, self.hazards = place, digest, hazards
-        effects = "; ".join(hazards[:5]) + (" ..." if len(hazards) > 5 else "")
-        super().__init__(
-            f"{place} is not signed by your key on this machine and not trusted, so nothing that it names is used: it "
-            f"{effects}. If you trust its author, add --trust (in Python: "
-            "dond_marl.trust.trust_everything())"
-        )
+    def __init__(self, origin: str, uses: tuple[str, ...], advice: str) -> None:
+        self.origin, self.uses = origin, uses
+        listed = "; ".join(printable_text(use) for use in uses[:5]) + (" ..." if len(uses) > 5 else "")
+        super().__init__(f"{origin} names {listed}. Nothing of this was used; {advice}")
 
 
 def missing_library(error: ModuleNotFoundError, user: str, extra: str | None = None) -> MissingLibrary | None:

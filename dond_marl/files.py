@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dond_marl.errors import InputError, quote
 
@@ -31,19 +31,18 @@ def user_path(path: str | Path) -> Path:
         raise InputError(f"{quote(str(path))}: there is no such home folder; write the path in full") from None
 
 
-def user_folder(kind: Literal["cache", "config"]) -> Path:
-    """This project's folder in the user's cache or configuration (XDG base directory specification).
+def cache_folder() -> Path:
+    """This project's folder in the user's cache (XDG base directory specification).
 
-    ``$DOND_MARL_CACHE`` or ``$DOND_MARL_HOME`` names another one; relative values are ignored, as in the specification.
-    Raises :class:`~dond_marl.errors.InputError`.
+    ``$DOND_MARL_CACHE`` names another one; relative values are ignored, as in the specification. Raises
+    :class:`~dond_marl.errors.InputError`.
     """
-    variable = "DOND_MARL_CACHE" if kind == "cache" else "DOND_MARL_HOME"
-    shared = os.environ.get(f"XDG_{kind.upper()}_HOME")
-    for folder_text, inside in ((os.environ.get(variable), ""), (shared, "dond-marl"), ("~", f".{kind}/dond-marl")):
+    own, shared = os.environ.get("DOND_MARL_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    for path, inside in ((own, ""), (shared, "dond-marl"), ("~", ".cache/dond-marl")):
         with suppress(InputError):
-            if (folder := user_path(folder_text or "")).is_absolute():
+            if (folder := user_path(path or "")).is_absolute():
                 return folder / inside
-    raise InputError(f"there is no home folder here: set {variable} to the absolute path of a folder")
+    raise InputError("there is no home folder here: set DOND_MARL_CACHE to the absolute path of a folder")
 
 
 def open_regular(path: str | Path) -> BufferedReader:

@@ -1,20 +1,24 @@
 """Occupants by name: ``"heuristic"``, ``"boulware(exponent=4)"``, ``{"kind": "boulware", "exponent": 4}``.
 
-Such a *spec* is resolved by the entry-point group ``dond_marl.partners``. An entry is either a dict of factories, as
-the built-in catalogue of the package ``partners``, or one factory under its own name. Without an installation the
-built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a partner.
+:func:`parse_spec` makes a :class:`Spec` of such a text or mapping where it enters: in settings, a ledger, a command, a
+page or a Python call. Its ``kind`` is resolved by the entry-point group ``dond_marl.partners``. An entry is either a
+dict of factories, as the built-in catalogue of the package ``partners``, or one factory under its own name. Without an
+installation the built-in catalogue is found by its module name. A factory takes its parameters by keyword and returns a
+partner.
 
 ``"my_file.py:Melting(rate=2)"`` names a class or function in a file, without any installation; relative paths begin in
 the current directory, and the file runs on first use. :func:`pin_spec` adds the file's digest as ``sha256=...``: a
 pinned spec is refused once the file has changed.
 
 A user's own words may also name a run or a league's member, ``"ppo_fast/0001"`` (:func:`expand_run_name`).
+
+What a name needs beyond this project (``needs``: code, files, services, keys) is allowed where the user wrote it. Names
+that were read in a file of another origin, or sent by a visitor of a page, go through :func:`check_needs` first.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
 import hashlib
 import importlib
@@ -24,16 +28,16 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path, PurePath
-from types import ModuleType
-from typing import Any, cast
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
 
 from dond_marl.errors import Blame, InputError, MissingLibrary, UntrustedError, error_line, missing_library, quote
 from dond_marl.files import read_bytes, user_path
-from dond_marl.seats import Partner, Traits
+from dond_marl.seats import Partner, Traits, partner_name
 
 FEW = 12  # names that a message lists
 YAML_VALUES: dict[str, Any] = {"null": None, "true": True, "false": False}  # bare words that are parsed as in a config
@@ -44,13 +48,144 @@ GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
 RUN_NAMES = "league.ledger.run_names"  # by its name, like BUILTIN: this package imports neither
 Factory = Callable[..., Partner]
-Spec = str | Mapping[str, Any]
-# Each is called for every look-up of a kind with its parameters, and returns the error for a name that may not be used.
-GUARDS: list[Callable[[str, Mapping[str, Any]], UntrustedError | None]] = []
+SpecLike = str | Mapping[str, Any]  # text or mapping, as :func:`parse_spec` takes them; a Spec is a str
+Need = Literal["code", "file", "service", "key"]
+# Parameters that reach beyond this project, whatever their value is.
+NEED_OF: Mapping[str, Need] = {
+    "address": "service",
+    "agent": "code",
+    "base_url": "service",
+    "cache": "file",
+    "interface": "code",
+    "key_env": "key",
+    "path": "file",
+    "prompt_path": "file",
+    "python": "code",
+}
+HARMLESS = ("name", DIGEST)  # parameters whose text names nothing
+QUERYING = ("llm", "llm_judge")  # kinds that query a language model, with the key of its provider
+WEIGHTS = ("checkpoint", "expert")  # kinds whose ``path`` is read as weights; nothing in such a file is run
 
 
 class OccupantNameError(InputError):
     """An unknown occupant name, or parameters that the occupant does not take."""
+
+
+class Spec(str):
+    """The name of an occupant or a reward: its canonical text, with its parts.
+
+    Being its text, it is a key, a cell and a stored value as it stands. ``kind``: a name of a catalogue, or a factory
+    in a file; ``parameters``: by name, where occupants inside stay text; ``needs``: what it uses beyond this project,
+    occupants inside included. Made of its parts, or of text by :func:`parse_spec`. Raises :class:`OccupantNameError`
+    for parameters that cannot be written as text.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any]
+    needs: frozenset[Need]
+
+    def __new__(cls, kind: str, parameters: Mapping[str, Any] = MappingProxyType({})) -> Self:
+        self = super().__new__(cls, _spec_text(kind, parameters))
+        vars(self).update(kind=kind, parameters=MappingProxyType(dict(parameters)))
+        vars(self).update(needs=frozenset(needs_of(self)))
+        return self
+
+    def __setattr__(self, name: str, _value: object) -> None:
+        raise AttributeError(f"a Spec does not change: {name} cannot be set")
+
+    def __reduce__(self) -> tuple[type[Spec], tuple[str, dict[str, Any]]]:
+        return Spec, (self.kind, dict(self.parameters))
+
+    @property
+    def text(self) -> str:
+        """The canonical form, ``boulware(exponent=4)``, parameters sorted: it is parsed as this spec and no other."""
+        return str(self)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The parameters that the factory takes: without the digest that pins its file."""
+        return {k: v for k, v in self.parameters.items() if not (k == DIGEST and names_file(self.kind))}
+
+    def with_parameters(self, **parameters: Any) -> Spec:
+        """This spec with some parameters set."""
+        return Spec(self.kind, {**self.parameters, **parameters})
+
+    def without(self, *names: str) -> Spec:
+        """This spec without some parameters."""
+        return Spec(self.kind, {name: value for name, value in self.parameters.items() if name not in names})
+
+
+class Permission(NamedTuple):
+    """Permission for names of another origin: what they may use, and folders of weights that they may read anyway."""
+
+    needs: frozenset[Need] = frozenset()
+    folders: tuple[Path, ...] = ()
+
+
+NOTHING, ANYTHING = Permission(), Permission(frozenset(get_args(Need)))
+HOW_TO_TRUST = "if you trust its author, add --trust (in Python: trust=True)"
+
+
+def check_needs(specs: Iterable[Spec], allow: Permission, origin: str, advice: str = HOW_TO_TRUST) -> None:
+    """Check what names of another origin need, before one of them is looked up or made.
+
+    ``origin``: the file or visitor that they come from; ``advice``: how to allow more. Raises
+    :class:`~dond_marl.errors.UntrustedError` with every name that needs more than ``allow``.
+    """
+    refused = {spec: needs for spec in specs if (needs := missing_needs(spec, allow))}
+    if refused:
+        uses = [f"{spec} ({', '.join(sorted(needs))})" for spec, needs in refused.items()]
+        raise UntrustedError(origin, tuple(uses), advice)
+
+
+def missing_needs(spec: Spec, allow: Permission) -> frozenset[Need]:
+    """What ``spec`` needs and ``allow`` lacks."""
+    if spec.needs <= allow.needs:
+        return frozenset()
+    return frozenset(needs_of(spec, allow.folders)) - allow.needs
+
+
+def needs_of(spec: Spec, folders: Iterable[Path] = ()) -> Iterator[Need]:
+    """What a spec needs, occupants inside included; weights under one of the ``folders`` need nothing."""
+    if names_file(spec.kind):
+        yield "code"
+    if spec.kind in QUERYING:
+        yield "service"
+        yield "key"
+    for name, value in spec.parameters.items():
+        if name == "path" and spec.kind in WEIGHTS and _is_inside(value, folders):
+            continue
+        yield from _needs_of_value(name, value, folders)
+
+
+def _needs_of_value(name: str, value: object, folders: Iterable[Path]) -> Iterator[Need]:
+    if value is None or (name in HARMLESS and isinstance(value, str)):
+        return
+    if name in NEED_OF:
+        yield NEED_OF[name]
+    elif isinstance(value, Mapping) and "kind" not in value:
+        for key, part in value.items():
+            yield from _needs_of_value("", key, folders)
+            yield from _needs_of_value(str(key), part, folders)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for part in value:
+            yield from _needs_of_value(name, part, folders)
+    elif isinstance(value, bytes):
+        yield "file"
+    elif isinstance(value, Mapping | str) and not (is_plain_name(str(value)) and value not in QUERYING):
+        inside = read_spec(value)
+        if inside is None:  # free text, which may be opened as a file
+            yield "file"
+        else:
+            yield from needs_of(inside, folders)
+
+
+def _is_inside(path: object, folders: Iterable[Path]) -> bool:
+    try:
+        file = user_path(str(path)).resolve()
+        return any(file.is_relative_to(folder.resolve()) for folder in folders)
+    except (OSError, ValueError):  # a loop of links, a null character, no home folder
+        return False
 
 
 @lru_cache(maxsize=1)
@@ -73,29 +208,28 @@ def catalogue() -> dict[str, Factory]:
     return dict(sorted(factories.items()))
 
 
-def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = False) -> Partner:
+def seat_occupant(
+    spec: SpecLike | Partner, *, one_game: bool = False, runs: bool = False, trust: bool = False
+) -> Partner:
     """The partner of a ``spec``; a partner object is returned unchanged. Raises :class:`OccupantNameError`.
 
     ``runs``: a text may also name a run or a member of a league, as on the command line: ``ppo_fast/0001``,
-    ``runs/league/0001:main``. For what a user gives, not for what a file or a visitor names. ``one_game``: the partner
-    will play one game at a time; passed on to occupants with a parameter of that name.
+    ``runs/league/0001:main``; ``trust`` as for :func:`expand_run_name`. ``one_game``: the partner will play one game at
+    a time; passed on to occupants with a parameter of that name. Names of another origin than the user go through
+    :func:`check_needs` first.
 
     Raises :class:`~dond_marl.errors.MissingLibrary` where it needs a library that is not installed.
     """
-    if runs:
-        spec = expand_run_name(spec)
+    if isinstance(spec, Partner) and not isinstance(spec, type):
+        return spec
+    if isinstance(spec, type):
+        raise OccupantNameError(f"an occupant is a partner, not its class: give {spec.__name__}()")
     if not isinstance(spec, str | Mapping):
-        if isinstance(spec, type):
-            raise OccupantNameError(f"an occupant is a partner, not its class: give {spec.__name__}()")
-        if isinstance(spec, Partner):
-            return spec
         raise OccupantNameError(
             f"an occupant is a name, a mapping with 'kind', or a partner; got {type(spec).__name__}: {quote(spec)}"
         )
-    kind, parameters = parse_spec(spec)
-    factory = check_spec(spec)
-    if names_file(kind):
-        parameters.pop(DIGEST, None)
+    spec, factory = find_factory(expand_run_name(spec, trust=trust) if runs else spec)
+    kind, parameters = spec.kind, spec.arguments
     if one_game and "one_game" in inspect.signature(factory).parameters:
         parameters = {"one_game": True, **parameters}
 
@@ -109,7 +243,7 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
         cause = f"{reason} ({name})" if reason else name.removesuffix(":")
         return OccupantNameError(f"{quote(kind)} cannot be made: {cause}")
 
-    with Blame(failure, OccupantNameError, MissingLibrary, UntrustedError):
+    with Blame(failure, OccupantNameError, MissingLibrary):
         partner = factory(**parameters)
     if not isinstance(partner, Partner) or not isinstance(partner.traits, Traits):
         raise OccupantNameError(
@@ -118,42 +252,43 @@ def seat_occupant(spec: Spec | Partner, *, one_game: bool = False, runs: bool = 
     return partner
 
 
-def expand_run_name(spec: Spec | Partner) -> Spec | Partner:
-    """``spec``, or the spec of the run or member that it names as a text; names of occupants come first.
+def occupant_name(occupant: SpecLike | Partner) -> str:
+    """The name of an occupant for people: its canonical spec, or the name of a partner object."""
+    return parse_spec(occupant).text if isinstance(occupant, str | Mapping) else partner_name(occupant)
 
-    Raises :class:`OccupantNameError` for a run without a checkpoint and a league without that member.
+
+def expand_run_name(spec: SpecLike, *, trust: bool = False) -> Spec:
+    """The spec that a user names, which may be that of a run or of a member; names of occupants come first.
+
+    ``trust``: the spec of a league's member, which stands in its run folder, may need code, files, services or keys.
+    Raises :class:`~dond_marl.errors.UntrustedError` if it does without ``trust``, and :class:`OccupantNameError` for a
+    run without a checkpoint and a league without that member.
     """
-    if not isinstance(spec, str):
-        return spec
-    with contextlib.suppress(OccupantNameError):
-        kind, _ = parse_spec(spec)
-        if kind in catalogue() or names_file(kind):
-            return spec
-    expanded: str = importlib.import_module(RUN_NAMES).expand_run_name(spec)
-    return expanded
+    named = read_spec(spec)
+    if isinstance(spec, str) and (named is None or not (named.kind in catalogue() or names_file(named.kind))):
+        of_run: Spec | None = importlib.import_module(RUN_NAMES).spec_of_run(spec, named, trust=trust)
+        if of_run is not None:
+            return of_run
+    return parse_spec(spec)
 
 
-def check_spec(spec: Spec) -> Factory:
-    """The factory of a ``spec``, after a check of the parameter names; no partner is made and no weights are read.
+def find_factory(spec: SpecLike) -> tuple[Spec, Factory]:
+    """The spec that is named, and its factory, once the parameters' names are checked.
 
-    The code of a file runs. Raises :class:`OccupantNameError`.
+    No partner is made and no weights are read, but the code of a file runs. Raises :class:`OccupantNameError`.
     """
-    return check_factory("occupant", catalogue(), *parse_spec(spec))
+    spec = parse_spec(spec)
+    return spec, check_factory("occupant", catalogue(), spec)
 
 
-def check_factory(
-    noun: str, factories: Mapping[str, Callable[..., Any]], kind: str, parameters: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """The factory named ``kind``, from ``factories`` or a file, if it takes ``parameters``.
+def check_factory(noun: str, factories: Mapping[str, Callable[..., Any]], spec: Spec) -> Callable[..., Any]:
+    """The factory of a ``spec``, from ``factories`` or a file, if it takes the parameters.
 
-    ``noun``: for messages, such as "occupant". A name from an untrusted file gets a factory that raises
-    :class:`~dond_marl.errors.UntrustedError`: it can be listed, not made. Raises :class:`OccupantNameError`.
+    ``noun``: for messages, such as "occupant". Raises :class:`OccupantNameError`.
     """
-    if (refused := _refusal(kind, parameters)) is not None:
-        return _raising(refused)
+    kind, parameters = spec.kind, spec.arguments
     if names_file(kind):
-        factories = {kind: _load_factory(noun, kind, parameters.get(DIGEST))}
-        parameters = {name: value for name, value in parameters.items() if name != DIGEST}
+        factories = {kind: _load_factory(noun, kind, spec.parameters.get(DIGEST))}
     if kind not in factories:
         near = difflib.get_close_matches(kind, factories, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -179,52 +314,34 @@ def check_factory(
     return factory
 
 
-def require_allowed(spec: Spec) -> None:
-    """Raise :class:`~dond_marl.errors.UntrustedError` if ``spec`` may not be used here.
-
-    For callers that store what a spec made: it may have been made for another document.
-    """
-    if (refused := _refusal(*parse_spec(spec))) is not None:
-        raise refused
-
-
-def _refusal(kind: str, parameters: Mapping[str, Any]) -> UntrustedError | None:
-    return next((refused for guard in GUARDS if (refused := guard(kind, parameters)) is not None), None)
-
-
 def names_file(kind: str) -> bool:
     """Whether a kind names a factory in a file: ``my_file.py:Melting``."""
     match = IN_FILE.fullmatch(kind)
     return match is not None and match["given"] is None
 
 
-def pin_spec(spec: Spec) -> str:
-    """The canonical form of ``spec`` with the digest of each file that it names. Raises :class:`OccupantNameError`."""
-    kind, parameters = parse_spec(spec)
-    parameters = {name: _pinned_value(value) for name, value in parameters.items()}
-    if names_file(kind) and DIGEST not in parameters:
-        parameters[DIGEST] = _digest(_read_code("occupant", kind))
-    return _spec_text(kind, parameters)
+def pin_spec(spec: Spec) -> Spec:
+    """``spec`` with the digest of each file of code that it names. Raises :class:`OccupantNameError`."""
+    parameters = {name: _pinned_value(value) for name, value in spec.parameters.items()}
+    if names_file(spec.kind) and DIGEST not in parameters:
+        parameters[DIGEST] = _digest(_read_code("occupant", spec.kind))
+    return Spec(spec.kind, parameters)
 
 
-def unpin_spec(spec: str) -> str:
+def unpin_spec(spec: Spec) -> Spec:
     """``spec`` without the digest of its own file: the display name of a pinned occupant."""
-    kind, parameters = parse_spec(spec)
-    return _spec_text(kind, {k: v for k, v in parameters.items() if not (names_file(kind) and k == DIGEST)})
+    return Spec(spec.kind, spec.arguments)
 
 
 def _pinned_value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_pinned_value(part) for part in value]
     if isinstance(value, Mapping):
-        return pin_spec(value) if "kind" in value else value
+        return pin_spec(parse_spec(value)).text if "kind" in value else value
     if not isinstance(value, str) or ".py:" not in value:
         return value
-    try:
-        parse_spec(value)
-    except OccupantNameError:  # a path or another text
-        return value
-    return pin_spec(value)
+    inside = read_spec(value)
+    return value if inside is None else pin_spec(inside).text  # else a path or another text
 
 
 def _read_code(noun: str, kind: str) -> bytes:
@@ -294,11 +411,25 @@ def _check_parameter_names(parameters: Mapping[str, object]) -> None:
         raise OccupantNameError(f"a parameter's name has ASCII letters, digits and underscores alone; got {quote(odd)}")
 
 
-def parse_spec(spec: Spec, first: Callable[[str], str] | None = None) -> tuple[str, dict[str, Any]]:
-    """The kind and the parameters of a spec, whether or not they exist. Raises :class:`OccupantNameError`.
+def parse_spec(spec: SpecLike, first: Callable[[str], str] | None = None) -> Spec:
+    """The :class:`Spec` of a text or mapping, whether or not it exists; a Spec is returned unchanged.
 
-    ``first``: the name of the parameter that a text of this kind may begin with unnamed, as ``svo(45)``.
+    For the places where names enter. ``first``: the name of the parameter that a text of this kind may begin with
+    unnamed, as ``svo(45)``. Raises :class:`OccupantNameError`.
     """
+    return spec if isinstance(spec, Spec) else Spec(*_parts(spec, first))
+
+
+def read_spec(text: SpecLike) -> Spec | None:
+    """The spec in a record, a results file or a note, where other texts stand too; ``None`` for another text."""
+    try:
+        return parse_spec(text)
+    except OccupantNameError:
+        return None
+
+
+def _parts(spec: SpecLike, first: Callable[[str], str] | None = None) -> tuple[str, dict[str, Any]]:
+    """The kind and the parameters of a text or mapping. Raises :class:`OccupantNameError`."""
     if isinstance(spec, Mapping):
         parameters = dict(spec)
         kind = parameters.pop("kind", None)
@@ -328,20 +459,12 @@ def parse_spec(spec: Spec, first: Callable[[str], str] | None = None) -> tuple[s
     return f"{file['file']}:{kind}" if file else kind, parameters
 
 
-def spec_name(spec: Spec, first: Callable[[str], str] | None = None) -> str:
-    """The canonical form of a spec: ``boulware(exponent=4)``, parameters sorted; ``first`` as in :func:`parse_spec`.
-
-    It is parsed as that spec and no other. Raises :class:`OccupantNameError` for parameters that have no such text.
-    """
-    return _spec_text(*parse_spec(spec, first))
-
-
 def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
     """The text of a spec, which is parsed as this spec and no other. Raises :class:`OccupantNameError`."""
     try:
         inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
         text = f"{kind}({inside})" if inside else kind
-        if not inside or parse_spec(text) == (kind, parameters):
+        if not inside or _parts(text) == (kind, parameters):
             return text
     except (RecursionError, ValueError):  # a value nested too deep, or a number with too many digits
         pass
@@ -402,10 +525,10 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 def _short(name: str, *, steps: bool) -> str | None:
     """The spec with each path shortened, with a checkpoint's step if ``steps``; ``None`` for a spec without paths."""
-    try:
-        kind, parameters = parse_spec(name)  # of a record: nothing is looked up
-    except OccupantNameError:  # a free name, no spec
+    spec = read_spec(name)
+    if spec is None:  # a free name
         return None
+    kind, parameters = spec.kind, dict(spec.parameters)
     path = parameters.pop("path", None)
     inner = {key: _short(value, steps=steps) for key, value in parameters.items() if isinstance(value, str)}
     if not isinstance(path, str) and not any(inner.values()):

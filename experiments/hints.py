@@ -30,7 +30,7 @@ from dond.cli.shell import FILE, print_line
 from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
 from dond_marl.errors import DondError, RunFailure
 from dond_marl.files import user_path
-from dond_marl.occupants import seat_occupant, short_names
+from dond_marl.occupants import Spec, seat_occupant, short_names
 from dond_marl.records.files import write_atomically
 from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
@@ -87,7 +87,7 @@ class HintExperimentSection(Section):
     """
 
     hinters: tuple[Hinter, ...] = Field(
-        default=("none", "random", "expert"),
+        default=tuple(map(Spec, ("none", "random", "expert"))),
         strict=False,
         description="a list of none, random, llm and occupants",
     )

@@ -34,7 +34,7 @@ import numpy as np
 from dond.cli.shell import Command, Group, print_line
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import check_spec, seat_occupant
+from dond_marl.occupants import find_factory, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Bools, Decisions, Partner, Traits
@@ -187,9 +187,8 @@ def check_command(names: tuple[str, ...], roster_name: str | None) -> None:
     """Recompute the similarities of the members, or check whether OCCUPANTs may be members; exit code 2 if not."""
     compared, stored = Comparisons(), load_rosters()
     if names:
-        for name in names:
-            check_spec(name)  # raises with a suggestion
-        rows = [compared.assess(plain_name(name), roster_name or DEV2, stored.members) for name in names]
+        specs = [find_factory(name)[0] for name in names]  # raises with a suggestion
+        rows = [compared.assess(plain_name(spec), roster_name or DEV2, stored.members) for spec in specs]
     else:
         rows = compared.assess_all(stored.members, DRAWN if roster_name is None else [roster_name])
     for row in rows:

@@ -62,7 +62,7 @@ def _training(folder: Path, member: str) -> dict[str, Any]:
 def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, float | int]]:
     """Scores against the members of the rosters train and dev and against itself, by name."""
     expert = NetworkPartner(network, greedy=greedy)
-    opponents = {**{name: seat_occupant(name) for name in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
+    opponents = {**{spec.text: seat_occupant(spec) for spec in (*roster(TRAIN), *roster(DEV))}, "itself": expert}
     return {name: _round_figures(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 
 

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.files import user_path
 from dond_marl.game import Disagree, Rules
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import Spec, SpecLike, expand_run_name, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
-from league.ledger.run_names import expand_run_name, expand_run_names
+from league.ledger.run_names import expand_run_names
 from league.tables.blocks import Section
 from league.tables.plain import plain_text
 from league.tasks.devices import check_devices
@@ -111,6 +111,7 @@ class PlayedLeague(PrintedResult):
 
     folder: Path
     ladder: tuple[Standing, ...]
+    trust: bool = False  # whether members that need code or files are used to replay acts
 
     @property
     def points(self) -> dict[str, Estimate]:
@@ -120,13 +121,14 @@ class PlayedLeague(PrintedResult):
     def frame(self, table: str = "ratings") -> pd.DataFrame:
         """The table ``games``, ``acts``, ``payoffs`` or ``ratings`` as a pandas frame; docs/LEDGER.md has the columns.
 
-        Acts are replayed from the ledger; those of language models and people cannot be, and the frame's
-        ``attrs["left_out"]`` lists them. Raises :class:`dond_marl.errors.InputError` for another table.
+        Acts are replayed from the ledger; those of language models and people cannot be, nor without ``trust`` those of
+        members that need code or files, and the frame's ``attrs["left_out"]`` lists them. Raises
+        :class:`dond_marl.errors.InputError` for another table.
         """
         from league.tables.export import frame
 
         left_out: list[str] = []
-        data = frame(self.folder, table, left_out.append)
+        data = frame(self.folder, table, left_out.append, trust=self.trust)
         data.attrs["left_out"] = left_out
         return data
 
@@ -364,12 +366,13 @@ def play_league(
     watcher = (PlainWatcher if progress else QuietWatcher)(ErrorOutput())
     outcome = run_league(options, directory, watcher, backend)
     ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
-    return PlayedLeague(directory.path, ladder, **show(*league_sections(outcome, directory.path)))
+    return PlayedLeague(directory.path, ladder, trust=True, **show(*league_sections(outcome, directory.path)))
 
 
-def open_league(run: str | Path) -> PlayedLeague:
+def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     """The league in folder ``run``, or the newest of those in it, also while it is running: its ladder and tables.
 
+    ``trust``: its members may need code, files, services and keys, as its games are replayed.
     Raises :class:`league.ledger.run_directory.RunNotFound` and :class:`league.ledger.ledger.LedgerError`.
     """
     from league.ledger.ledger import ReadLedger
@@ -385,7 +388,8 @@ def open_league(run: str | Path) -> PlayedLeague:
     standings, learns = ladder_of(cross, confidence), bool(config.learners)
 
     first = ladder(cross, standings, (), confidence, 0, set(), learns=learns)
-    return PlayedLeague(directory.path, tuple(standings), **show(first, crossplay(cross, standings, confidence)))
+    shown = show(first, crossplay(cross, standings, confidence))
+    return PlayedLeague(directory.path, tuple(standings), trust=trust, **shown)
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -424,7 +428,7 @@ class Pair:
         """What better responses and more information would gain. Raises :class:`InputError` for unnamed partners."""
         from league.evaluation.exploitability import probe
 
-        if not (isinstance(self.member, str) and isinstance(self.against, str)):
+        if not (isinstance(self.member, Spec) and isinstance(self.against, Spec)):
             raise InputError("a probe needs names or specs for both members")
         return probe(self.member, self.against, self.source, self.rules)
 
@@ -440,8 +444,8 @@ class Pair:
 
 
 def check_pair(
-    member: Spec | Partner,
-    against: Spec | Partner,
+    member: SpecLike | Partner,
+    against: SpecLike | Partner,
     *,
     scenarios: SourceName = "lewis",
     split: str | None = None,
@@ -453,9 +457,11 @@ def check_pair(
     confidence: float = 0.95,
     name: str | None = None,
     exact: bool = False,
+    trust: bool = False,
 ) -> Pair:
     """The pair to evaluate, once its names, numbers, data, game and provenance are known to be right.
 
+    ``trust``: names of members of a league, whose specs its run folder holds, may need code, files, services and keys.
     A policy that has trained with members of the rosters dev2 and test2, or whose opponents are unknown, is refused
     against them. A partner object is taken as it is: what it has trained with is not recorded, so a learned one counts
     as unknown. Raises :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError`,
@@ -477,15 +483,15 @@ def check_pair(
         raise InputError(str(error)) from None
     folder = None if data_dir is None else Path(data_dir)
     source = open_source(scenarios, split=split or HELDOUT.get(scenarios), data_dir=folder)
-    member = expand_run_name(member) if isinstance(member, str) else member
-    against = expand_run_name(against) if isinstance(against, str) else against
+    member = expand_run_name(member, trust=trust) if isinstance(member, str | Mapping) else member
+    against = expand_run_name(against, trust=trust) if isinstance(against, str | Mapping) else against
     player, partner = seat_occupant(member), seat_occupant(against)
     for each in (player, partner):
         if isinstance(each, LLMPartner):
             each.check_key()
     check_game([player, partner], rules, source)
-    if isinstance(against, str | Mapping):
-        if isinstance(member, str | Mapping):
+    if isinstance(against, Spec):
+        if isinstance(member, Spec):
             past, tested = ancestry(member), label(identity(member))
         else:
             past, tested = UNKNOWN_PAST if player.traits.learned else NO_PAST, type(member).__name__
@@ -494,8 +500,8 @@ def check_pair(
 
 
 def evaluate_pair(
-    member: Spec | Partner,
-    against: Spec | Partner = "heuristic",
+    member: SpecLike | Partner,
+    against: SpecLike | Partner = "heuristic",
     *,
     probe: bool = False,
     diagnose: bool = False,
@@ -510,8 +516,8 @@ def evaluate_pair(
     diagnose: also measure each act's regret.
     terms: ``scenarios`` ("lewis"), ``split`` (its held-out part), ``data_dir``, ``sample`` (number of scenarios, all),
         ``max_turns`` (10), ``disagree`` ("ends"), ``seed`` (0), ``confidence`` of the intervals (0.95), ``name`` of
-        the member in the tables (its spec) and ``exact`` (False: a partner of your own class is queried in its games
-        alone; True: also as often as an exact best response takes), as for :func:`check_pair`.
+        the member in the tables (its spec), ``trust`` (False) and ``exact`` (False: a partner of your own class is
+        queried in its games alone; True: also as often as an exact best response takes), as for :func:`check_pair`.
 
     Raises what :func:`check_pair` raises, and what playing raises.
     """
@@ -536,18 +542,22 @@ def evaluate_league(
     sample: int | None = None,
     exact: bool = False,
     report: Report = _silent,
+    trust: bool = False,
 ) -> EvaluatedLeague:
     """Evaluate the main members of a league (or of the newest in folder ``run``) against its held-out members.
 
     ``sampling``: networks sample their acts, as in training; ``sample``: number of scenarios, by default all;
-    ``exact``: code of others is queried for references too, and not in its games alone. Raises
+    ``exact``: code of others is queried for references too, and not in its games alone; ``trust``: its held-out members
+    may need code, files, services and keys. Raises :class:`~dond_marl.errors.UntrustedError` without it,
     :class:`league.evaluation.of_run.NothingToEvaluate` and what opening the ledger raises.
     """
     from league.evaluation.of_run import evaluate_run
     from league.results.pair import final_sections
 
     directory = find_run(run)
-    final = evaluate_run(directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report)
+    final = evaluate_run(
+        directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report, trust=trust
+    )
     return EvaluatedLeague(final, **show(*final_sections(final)))
 
 
@@ -562,6 +572,7 @@ def check_benchmark(
     name: str | None = None,
     seed: int | None = None,
     declare: str | None = None,
+    trust: bool = False,
 ) -> tuple[Submission, Opponents]:
     """The submission and its partners, once they are known to be right; nothing is played.
 
@@ -572,6 +583,7 @@ def check_benchmark(
     run: folder of a league.
     name, seed: of the submission in the leaderboard; rows of one name are seeds of one method.
     declare: the opponents in training, in words, if they are not recorded.
+    trust: members of leagues, whose specs their run folders hold, may need code, files, services and keys.
 
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
@@ -579,12 +591,11 @@ def check_benchmark(
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
-    opponents = opponents_of([expand_run_name(each) for each in against])
-    submission = (
-        submission_of_spec(expand_run_name(member or ""), name)
-        if run is None
-        else submission_of_run(user_path(run), member, name)
-    )
+    opponents = opponents_of([expand_run_name(partner, trust=trust) for partner in against])
+    if run is None:
+        submission = submission_of_spec(expand_run_name(member or "", trust=trust), name)
+    else:
+        submission = submission_of_run(user_path(run), member, name, trust=trust)
     submission = submission._replace(seed=seed, declared=declare)
     provenance(submission, opponents.partners)
     return submission, opponents
@@ -619,7 +630,7 @@ def benchmark(
     allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
     reason, log: why the roster test2 is played, and the file of its log (:func:`league.bench.test2.logging_of`).
     report: receives progress messages.
-    terms: ``run``, ``name``, ``seed`` and ``declare``, as for :func:`check_benchmark`.
+    terms: ``run``, ``name``, ``seed``, ``declare`` and ``trust``, as for :func:`check_benchmark`.
 
     Raises what :func:`check_benchmark` and :func:`league.bench.run.measure` raise.
     """

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.seats import Decisions, Doubles, Floats, Partner, Traits, Turns, decide, turns_after
 from dond_marl.solvers.automata import drawn_personas
@@ -62,7 +62,7 @@ class BayesReply:
 
     traits = Traits(deterministic=True)
 
-    def __init__(self, of: Sequence[Spec | Partner] | str, temper: float = 0.3) -> None:
+    def __init__(self, of: Sequence[SpecLike | Partner] | str, temper: float = 0.3) -> None:
         check_number("temper", temper, 0, 1)
         if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
             raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")

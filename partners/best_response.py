@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dond_marl.envs.turn import turn_of
 from dond_marl.errors import NotComputable
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Act, Action, Rules, Scenario, State, apply, legal_actions
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.seats import Decisions, Doubles, History, Int8s, Partner, Traits, Turns, decide, partner_name
 from dond_marl.solvers.adaptive import Adaptive, Belief, is_enumerable
 from dond_marl.solvers.best_response import SHORT, Moves, Solver, States, check_exact, exact_by_answers
@@ -54,7 +54,7 @@ class BestResponse:
 
     traits = Traits(deterministic=True)
 
-    def __init__(self, to: Spec | Partner, contexts: Contexts | None = None) -> None:
+    def __init__(self, to: SpecLike | Partner, contexts: Contexts | None = None) -> None:
         self.to = seat_occupant(to)
         self._name, self._contexts = to if isinstance(to, str) else partner_name(to), contexts
         if not exact_by_answers(self.to, Rules()) and not is_enumerable(self.to, Rules()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dond_marl.occupants import Factory, Spec
+from dond_marl.occupants import Factory, SpecLike
 from dond_marl.seats import Partner
 from partners.adapters.negmas_partner import NegMASPartner
 from partners.bayes_reply import BayesReply
@@ -45,7 +45,7 @@ def scripted_names() -> list[str]:
     return [name for name in PARTNERS if name not in UNSCRIPTED]
 
 
-def mixture(of: Sequence[Spec | Partner] | str, weights: Sequence[float] | None = None) -> Mixture:
+def mixture(of: Sequence[SpecLike | Partner] | str, weights: Sequence[float] | None = None) -> Mixture:
     """Draws one of several partners for each game; the draw holds to the end of the game.
 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dond_marl.batch import check_decisions
 from dond_marl.errors import quote
 from dond_marl.game import Act
-from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.occupants import SpecLike, occupant_name, seat_occupant
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Rows, Texts, Traits, Turns
 
 BELOW_ONE = np.nextafter(1.0, 0.0)
@@ -46,7 +46,7 @@ class Mixture:
 
     def __init__(
         self,
-        of: Sequence[Spec | Partner],
+        of: Sequence[SpecLike | Partner],
         weights: Sequence[float] | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
@@ -85,7 +85,7 @@ class Mixture:
         """The name of each partner: as given, else its spec, else the ``repr`` of a partner object."""
         if self._names is not None:
             return self._names
-        return tuple(spec_name(spec) if isinstance(spec, str | Mapping) else repr(spec) for spec in self.specs)
+        return tuple(occupant_name(spec) if isinstance(spec, str | Mapping) else repr(spec) for spec in self.specs)
 
     def personas(self) -> list[tuple[float, Partner]]:
         """The probability of each partner, and the partner."""

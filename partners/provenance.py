@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from dond_marl.errors import InputError
 from dond_marl.files import read_bytes, user_path
-from dond_marl.occupants import OccupantNameError, Spec, catalogue, check_spec, parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import Spec, SpecLike, catalogue, find_factory, read_spec, seat_occupant
 from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
 from dond_marl.seats import Traits
 from partners.network.checkpoint_files import CheckpointError, read_pair
@@ -166,7 +166,7 @@ def declare_provenance(
     return mark
 
 
-def identity(spec: Spec) -> str:
+def identity(spec: SpecLike) -> str:
     """The canonical text of an occupant: all defaults filled in, occupants inside too, files named by their SHA-256.
 
     The same on every machine. Raises :class:`dond_marl.occupants.OccupantNameError`, and
@@ -175,15 +175,15 @@ def identity(spec: Spec) -> str:
     return provenance_of(spec).identity
 
 
-def ancestry(spec: Spec) -> Ancestry:
+def ancestry(spec: SpecLike) -> Ancestry:
     """The past of an occupant. Raises as :func:`identity` does."""
     return provenance_of(spec).past
 
 
-def provenance_of(spec: Spec) -> OccupantProvenance:
+def provenance_of(spec: SpecLike) -> OccupantProvenance:
     """An occupant's identity and past; builds no network and queries no service. Raises as :func:`identity` does."""
-    kind, given = parse_spec(spec)
-    factory = check_spec(spec)
+    spec, factory = find_factory(spec)
+    kind, given = spec.kind, spec.parameters
     if kind in NETWORKS:
         return _network(kind, given)
     declared: Callable[[Mapping[str, Any]], OccupantProvenance] | None = getattr(factory, DECLARED, None)
@@ -192,7 +192,7 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
     signature = inspect.signature(factory).parameters
     inside = {name: [provenance_of(part) for part in parts] for name, parts in _inside(factory, given).items()}
     written: dict[str, Any] = {}
-    for name, value in ({name: parameter.default for name, parameter in signature.items()} | given).items():
+    for name, value in ({name: parameter.default for name, parameter in signature.items()} | dict(given)).items():
         default = signature[name].default if name in signature else None
         if name in inside:
             names = [part.identity for part in inside[name]]
@@ -201,7 +201,7 @@ def provenance_of(spec: Spec) -> OccupantProvenance:
             written[name] = _file(value) if name == "path" else match_default_type(value, default)
     own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec, factory)
     others = [part for parts in inside.values() for part in parts]
-    return OccupantProvenance(spec_name({"kind": kind, **written}), own.add_opponents(others))
+    return OccupantProvenance(Spec(kind, written).text, own.add_opponents(others))
 
 
 def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Iterable[Spec] | None = None) -> None:
@@ -242,7 +242,7 @@ def confirm_test_unseen(
 
 
 def confirm_opponents_unseen(
-    opponents: Iterable[Spec], past: Ancestry, name: str, declared: str | None = None
+    opponents: Iterable[SpecLike], past: Ancestry, name: str, declared: str | None = None
 ) -> str | None:
     """The check before every evaluation: :func:`confirm_test_unseen` if ``opponents`` contain held-out partners.
 
@@ -252,7 +252,7 @@ def confirm_opponents_unseen(
     return confirm_test_unseen(past, name, declared) if held_out_rosters(opponents) else None
 
 
-def held_out_rosters(specs: Iterable[Spec]) -> set[str]:
+def held_out_rosters(specs: Iterable[SpecLike]) -> set[str]:
     """The held-out rosters with members among ``specs``, also inside a mixture or in the past of one of them."""
     return set(map(_roster_of, roster_test_members(NO_PAST.add_opponents(map(provenance_of, specs)))))
 
@@ -279,24 +279,23 @@ def programs(spec: Spec) -> frozenset[str]:
     """The programs (classes) of an occupant and of the occupants inside it, as in ``trembling(of=linear)``.
 
     Classes that differ in defaults only are one program, such as ``linear`` and ``boulware``. No weights are read; an
-    occupant that is not installed is a program of its own. Raises :class:`dond_marl.occupants.OccupantNameError` for
-    text that is no spec.
+    occupant that is not installed is a program of its own.
     """
-    kind, given = parse_spec(spec)
+    kind, given = spec.kind, spec.parameters
     factory = catalogue().get(kind)
     if factory is None or kind in NETWORKS or hasattr(factory, DECLARED):
         return frozenset({kind})
     own = _program(factory) if isinstance(factory, type) else kind
-    parts = [part for several in _inside(factory, given).values() for part in several]
-    return frozenset({own}).union(*map(programs, parts))
+    parts = [read_spec(part) for several in _inside(factory, given).values() for part in several]
+    return frozenset({own}).union(*(programs(part) for part in parts if part is not None))
 
 
 def label(identity: str, *, short: bool = True) -> str:
     """``expert``, ``checkpoint 3fa2c4d5e6f7``, ``linear(exponent=2.0)``; others inside are left out if ``short``."""
-    try:
-        kind, parameters = parse_spec(identity)
-    except OccupantNameError:
+    spec = read_spec(identity)
+    if spec is None:
         return identity
+    kind, parameters = spec.kind, spec.parameters
     if "sha256" in parameters:
         sha256 = str(parameters["sha256"])
         return "expert" if sha256 == _shipped_digest() else f"{kind} {sha256[:12]}"
@@ -307,7 +306,7 @@ def label(identity: str, *, short: bool = True) -> str:
     if short and (hasattr(factory, DECLARED) or any(map(_takes_occupants, signature.values()))):
         return kind
     usual = {name: parameter.default for name, parameter in signature.items()}
-    return spec_name({"kind": kind, **{name: value for name, value in parameters.items() if value != usual.get(name)}})
+    return Spec(kind, {name: value for name, value in parameters.items() if value != usual.get(name)}).text
 
 
 def _network(kind: str, given: Mapping[str, Any]) -> OccupantProvenance:
@@ -325,7 +324,7 @@ def _network(kind: str, given: Mapping[str, Any]) -> OccupantProvenance:
         return provenance_of(given["fallback"])
     greedy = given.get("greedy", expert)
     return OccupantProvenance(
-        spec_name({"kind": "checkpoint", "greedy": greedy, "sha256": note.get("sha256")}), read_past(note)
+        Spec("checkpoint", {"greedy": greedy, "sha256": note.get("sha256")}).text, read_past(note)
     )
 
 
@@ -341,9 +340,9 @@ def _is_foreign(factory: object) -> bool:
     return str(getattr(factory, "__module__", "")).partition(".")[0] not in OWN_PACKAGES
 
 
-def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[Spec]]:
+def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[SpecLike]]:
     """The occupants that the parameters ``given`` to a factory, and its defaults, name; lists by name in full."""
-    found: dict[str, list[Spec]] = {}
+    found: dict[str, list[SpecLike]] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
         value = given.get(name, parameter.default)
         if _takes_occupants(parameter) and value is not None and value is not parameter.empty:
@@ -355,7 +354,7 @@ def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, 
 
 
 def _takes_occupants(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter takes occupants, by its annotation: ``Spec``, ``Partner`` or a sequence of them."""
+    """Whether a parameter takes occupants, by its annotation: ``SpecLike``, ``Partner`` or a sequence of them."""
     written = str(parameter.annotation)
     return "Spec" in written or "Partner" in written
 
@@ -374,10 +373,10 @@ def _file(value: object) -> object:
 
 def _key(identity: str) -> str:
     """A text that is equal for occupants that play alike: a network greedy or not, a class with other defaults."""
-    try:
-        kind, parameters = parse_spec(identity)
-    except OccupantNameError:
+    spec = read_spec(identity)
+    if spec is None:
         return identity
+    kind, parameters = spec.kind, spec.parameters
     if "sha256" in parameters:
         return f"{kind} {parameters['sha256']}"
     factory = catalogue().get(kind)

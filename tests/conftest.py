@@ -52,20 +52,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.fixture(autouse=True)
-def _trust_as_at_the_start() -> Iterator[None]:
-    """What was opened, typed and trusted before a test, fixtures of its module included, counts in none."""
-    _forget_trust()
-    yield
-    _forget_trust()
-
-
-def _forget_trust() -> None:
-    if (trust := sys.modules.get("dond_marl.trust")) is not None:
-        for state in (trust._REFUSED, trust._TYPED, trust._EVERYTHING):
-            state.clear()
-
-
 def _children() -> set[int]:
     """The processes that this one has started, and orphans of theirs; none are known elsewhere than on Linux."""
     found = set[int]()

@@ -22,7 +22,18 @@ from typing import Any
 
 import click
 
-from dond.cli.shell import FILE, SEED, Command, Group, WritableFile, integer, output_console, print_line, print_next
+from dond.cli.shell import (
+    FILE,
+    SEED,
+    Command,
+    Group,
+    WritableFile,
+    integer,
+    output_console,
+    print_line,
+    print_next,
+    trust_option,
+)
 from dond.report.render import report_html
 from dond.terminal.tables import print_in_short, print_section
 from dond_marl.errors import InputError
@@ -96,6 +107,7 @@ def command() -> None:
     "--log", type=FILE, metavar="FILE", help="with --against test2: the log (that of the checkout, or by the results)"
 )
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the line says so")
+@trust_option
 def run(
     policy: str | None,
     against: tuple[str, ...],

@@ -26,7 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dond.cli.shell import Command, RosterName, output_console, print_line
-from dond_marl.occupants import Factory, OccupantNameError, catalogue, check_spec
+from dond_marl.occupants import Factory, OccupantNameError, catalogue, find_factory
 from dond_marl.seats import Traits
 from partners.learning.rewards import REWARDS
 from partners.rosters import ROSTERS, load_rosters
@@ -125,7 +125,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
     described = rewards | by_name
     for name in names:
         if name not in described:
-            check_spec(name)  # raises with a suggestion
+            find_factory(name)  # raises with a suggestion
             raise OccupantNameError(f"{name} is in no catalogue; name one of its entries, without parameters")
     chosen = [described[name] for name in dict.fromkeys(names or by_name)]
     if as_json:

@@ -36,6 +36,7 @@ from dond.cli.shell import (
     output_console,
     print_line,
     print_next,
+    trust_option,
 )
 from dond.plane import check_drawable, draw
 from dond.terminal.tables import print_section, print_sections
@@ -81,6 +82,7 @@ OF_PAIRS = ("member", "against", *TERMS, "probe", "details", "plot", "diagnose")
 @click.option("--json", type=WritableFile(), metavar="FILE", help="every figure, its unit and interval")
 @click.option("--csv", type=WritableFile(), metavar="FILE", help="the same, a row per figure")
 @click.option("--plot", type=WritableFile(), metavar="FILE", help="the bargaining plane, as .png, .svg or .pdf")
+@trust_option
 def command(run: Path | None, sampling: bool, **options: Any) -> None:
     """Evaluate a pair, or the main members of a league, and write the requested files."""
     console = output_console()
@@ -96,7 +98,7 @@ def command(run: Path | None, sampling: bool, **options: Any) -> None:
     else:
         if options["plot"] is not None:
             check_drawable(options["plot"])
-        chosen = (*TERMS, "sample", "confidence", "exact")
+        chosen = (*TERMS, "sample", "confidence", "exact", "trust")
         terms = {name: options[name] for name in chosen if options[name] is not None}
         pair = check_pair(options["member"], options["against"], **terms)
         _evaluate_pair(console, pair, options)
@@ -111,7 +113,7 @@ def command(run: Path | None, sampling: bool, **options: Any) -> None:
 
 def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[str, Any]) -> None:
     with console.status("") as status:  # shown on a terminal only
-        terms = {name: options[name] for name in ("confidence", "sample", "exact")}
+        terms = {name: options[name] for name in ("confidence", "sample", "exact", "trust")}
         final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
     print_sections(console, final_sections(final))
     write_figures(final_figures(final), options["json"], options["csv"])

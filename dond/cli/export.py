@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dond.cli.shell import FILE, Command, print_line
+from dond.cli.shell import FILE, Command, print_line, trust_option
 from dond_marl.errors import InputError
 from league.ledger.run_directory import find_run
 from league.tables.export import FORMATS, TABLES, export_tables
@@ -22,7 +22,8 @@ SHOWN = 3  # sentences on what is left out
 @click.option("--table", "names", type=click.Choice([*TABLES]), multiple=True, help="one table; may be repeated (all)")
 @click.option("--member", metavar="NAME", help="with --to checkpoint: a learner, or a snapshot such as main@6")
 @click.option("--out", type=FILE, metavar="PATH", help="folder of the tables (RUN/export), or file of the checkpoint")
-def command(run: Path, kind: str, names: tuple[str, ...], member: str | None, out: Path | None) -> None:
+@trust_option
+def command(run: Path, kind: str, names: tuple[str, ...], member: str | None, out: Path | None, trust: bool) -> None:
     """Write a league's ledger as plain tables (games, acts, payoffs, ratings), or a member of it as a checkpoint.
 
     Every column is explained in docs/LEDGER.md. Acts are replayed from the ledger; those of language models and people
@@ -44,8 +45,8 @@ def command(run: Path, kind: str, names: tuple[str, ...], member: str | None, ou
         return
     if member is not None:
         raise InputError("--member is for --to checkpoint")
-    left_out: list[str] = []
-    for path in export_tables(folder, kind, out or folder / "export", names or TABLES, left_out.append):
+    target, left_out = out or folder / "export", list[str]()
+    for path in export_tables(folder, kind, target, names or TABLES, left_out.append, trust=trust):
         print_line(f"written: {path}")
     for sentence in left_out[:SHOWN]:
         print_line(f"left out of the acts: {sentence}", "yellow")

@@ -31,7 +31,6 @@ from dond.cli.stops import NOT_BEGUN, STOPS
 from dond.terminal.league import LiveWatcher
 from dond.terminal.tables import ConsoleOutput, print_section, print_sections
 from dond_marl.errors import InputError, RunFailure
-from dond_marl.occupants import parse_spec
 from league.api import check_league
 from league.ledger.run_directory import LEDGER, RunDirectory, has_begun
 from league.results.league import league_sections, round_section
@@ -78,7 +77,7 @@ def command(
             return
     directory = start.open_folder(config, LEDGER)
     STOPS.message = lambda: _stop_message(directory.path, dond("league", "--resume", directory.path))
-    outcome = _run(config, directory, backend_config, start.quiet)
+    outcome = _run(config, directory, backend_config, start)
     print_sections(output_console(), league_sections(outcome, directory.path, details=details))
     if not details:
         print_line(f"every table: {dond('league', '--resume', directory.path, '--details')}")
@@ -112,11 +111,13 @@ def _backend_of(named: Mapping[str, object]) -> BackendConfig:
         raise InputError(f"--workers, --backend, --ray-address: {error.errors()[0]['msg']}") from None
 
 
-def _run(config: Config | None, directory: RunDirectory, backend: BackendConfig | None, quiet: bool) -> LeagueOutcome:
-    console = output_console()
+def _run(
+    config: Config | None, directory: RunDirectory, backend: BackendConfig | None, start: RunOptions
+) -> LeagueOutcome:
+    console, quiet = output_console(), start.quiet
     # A live view would draw over a person's prompt. A resumed run has its settings in its ledger.
-    person = config is not None and any(parse_spec(member.spec)[0] == "human" for member in config.members)
+    person = config is not None and any(member.spec.kind == "human" for member in config.members)
     live, plain = console.is_terminal and not person and not quiet, QuietWatcher if quiet else PlainWatcher
     with LiveWatcher(console) if live else nullcontext(plain(ConsoleOutput(console))) as watcher:
         watcher.stop_requested = lambda: STOPS.is_requested
-        return run_league(config, directory, watcher, backend)
+        return run_league(config, directory, watcher, backend, trust=start.trust)

@@ -24,7 +24,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from dond.cli.shell import FILE, SEED, Command, dond, game_options, integer
+from dond.cli.shell import FILE, SEED, Command, dond, game_options, integer, trust_option
 from dond.cli.stops import STOPS
 from dond.table.game import (
     LeftTheTable,
@@ -41,7 +41,7 @@ from dond.table.typed_lines import help_line
 from dond_marl.errors import InputError
 from dond_marl.files import refuse_link
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
-from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.occupants import expand_run_name, seat_occupant
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from dond_marl.records.transcript import as_message
 from dond_marl.scenarios.sources import SourceName, open_source
@@ -71,6 +71,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 @click.option("--games", type=integer(1, MOST_GAMES), default=1, metavar="N", help="one after the other (1)")
 @click.option("--messages", is_flag=True, help=f"each act may carry a message of {MESSAGE_LENGTH} characters")
 @click.option("--record", type=FILE, metavar="FILE", help=f"games are added here as JSON lines ({RECORDS})")
+@trust_option
 def command(
     partner: str,
     seat: str,
@@ -83,14 +84,13 @@ def command(
     disagree: Disagree | None,
     messages: bool,
     record: Path | None,
+    trust: bool,
 ) -> None:
     """Play games with a person at the terminal."""
-    from league.ledger.run_names import expand_run_name  # loads SQLite
-
     _tolerate_encodings()
     source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
-    partner = expand_run_name(partner)
-    occupant, name = seat_occupant(partner, one_game=True), spec_name(partner)
+    spec = expand_run_name(partner, trust=trust)
+    occupant, name = seat_occupant(spec, one_game=True), spec.text
     rules = Rules(max_turns or Rules().max_turns, disagree or "ends", MESSAGE_LENGTH if messages else 0)
     check_game([occupant], rules, source)
     if isinstance(occupant, LLMPartner):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from dond.cli.shell import FILE, Command, WritableFile, output_console, print_line, print_next
+from dond.cli.shell import FILE, Command, WritableFile, output_console, print_line, print_next, trust_option
 from dond.report.render import report_html, report_json
 from dond.report.sections import collect
 from dond.terminal.tables import print_in_short
@@ -28,10 +28,11 @@ OUT = WritableFile(allow_dash=True)
 @click.option("--run", type=FILE, required=True, metavar="FOLDER", help="a run, or the newest of those in it")
 @click.option("--format", "kind", type=click.Choice([*FORMATS]), default="html", help="of the file (html)")
 @click.option("--out", type=OUT, metavar="FILE", help="- for the screen (report.FORMAT in the run's folder)")
-def command(run: Path, kind: str, out: Path | None) -> None:
+@trust_option
+def command(run: Path, kind: str, out: Path | None, trust: bool) -> None:
     """Write the report of one run in one format."""
     folder = find_run(run).path
-    report = printable(collect(folder))
+    report = printable(collect(folder, trust=trust))
     for_people = report_with_short_names(report, _members(folder))
     text = FORMATS[kind](for_people if kind == "html" else report)
     if out == Path("-"):

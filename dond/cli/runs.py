@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from dond.cli.shell import FILE, SEED, config_option, print_line, set_option
+from dond.cli.shell import FILE, SEED, config_option, print_line, set_option, trust_option
 from dond_marl.files import user_path
 from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
 from league.ledger.run_names import expand_run_names
@@ -27,6 +27,7 @@ class RunOptions(NamedTuple):
     seed: int | None
     dry_run: bool
     quiet: bool
+    trust: bool
 
     def load(self, schema: type[Any], shipped: str, short: Mapping[str, object]) -> Any:
         """The settings, of type ``schema``; ``None`` for a resumed run with its own.
@@ -42,7 +43,8 @@ class RunOptions(NamedTuple):
             if overrides or self.dry_run:
                 raise click.UsageError("--config FILE is needed; the run's own settings are for --resume RUN by itself")
             return None
-        config = load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand_run_names)
+        expand = partial(expand_run_names, trust=self.trust)
+        config = load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand)
         user_path(config.logging.output_dir)  # refused before a dry run is content with it
         return config
 
@@ -70,5 +72,6 @@ def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any],
         click.option("--dry-run", is_flag=True, help="check the settings, print the plan and expensive queries, stop"),
         click.option("--seed", type=SEED, metavar="N", help=f"random seed; overrides {seed_key}"),
         click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome"),
+        trust_option,
     )
     return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)

@@ -47,7 +47,6 @@ from dond_marl.errors import (
 from dond_marl.files import user_path
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCES
-from dond_marl.trust import allow_typed_names, trust_document, trust_everything
 from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
@@ -60,9 +59,6 @@ OF_COMMANDS = (
     "league",
 )  # extras of libraries that many commands need: messages name the command's extra instead
 
-TRUST = "trust what the opened files name: code, programs, servers, keys"
-OPENING = ("config_path", "folder", "resume", "run", "runs")  # parameters of commands that open files of others
-
 
 class UserFile(click.Path):
     """A path, as :func:`dond_marl.files.user_path`."""
@@ -72,6 +68,9 @@ class UserFile(click.Path):
 
 
 FILE = UserFile()
+trust_option = click.option(
+    "--trust", is_flag=True, help="use the code, files, services and keys that names in an opened run need"
+)
 
 
 class Command(click.Command):
@@ -86,7 +85,6 @@ class Command(click.Command):
     ) -> None:
         options.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         super().__init__(*args, **options)
-        self.params = with_trust_option(self.params)
         self.interrupted, self.run_errors = interrupted, run_errors
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -287,7 +285,6 @@ def quote_for_shell(word: str) -> str:
 
 def run(command: click.Command, words: Sequence[str] | None = None, name: str | None = None) -> int:
     """Run a command with these words, or the shell's; returns the exit code."""
-    allow_typed_names(sys.argv[1:] if words is None else words)
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # closed: a file that is opened later must not get its descriptor
             setattr(sys, stream, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
@@ -306,44 +303,25 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
 
 
 def _invoke(command: click.Command, words: Sequence[str] | None, name: str | None) -> Any:
-    """Run a command; once more each time the user decides to trust a file that it opened."""
-    while True:
-        try:
-            return command.main(words, name, standalone_mode=False)
-        except Exception as error:
-            if not ask_to_trust(error):
-                raise
+    """Run a command; once more with ``--trust`` if the user answers so about a run that it opened."""
+    try:
+        return command.main(words, name, standalone_mode=False)
+    except Exception as error:
+        if not _ask_to_trust(error):
+            raise
+    return command.main([*(sys.argv[1:] if words is None else words), "--trust"], name, standalone_mode=False)
 
 
-def with_trust_option(parameters: list[click.Parameter]) -> list[click.Parameter]:
-    """The parameters of a command, and ``--trust`` if one of them opens a run or a config."""
-    if not any(parameter.name in OPENING for parameter in parameters):
-        return parameters
-    return [*parameters, click.Option(["--trust"], is_flag=True, expose_value=False, callback=_trust, help=TRUST)]
-
-
-def _trust(_context: click.Context, _parameter: click.Parameter, given: bool) -> None:
-    if given:
-        trust_everything()
-
-
-def ask_to_trust(error: BaseException) -> bool:
-    """Ask on the terminal whether to trust the file of an error; remembers it, and returns whether to try again.
-
-    Without a terminal, or for another error, nothing is asked.
-    """
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, UntrustedError):
-        cause = cause.__cause__
-    if cause is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+def _ask_to_trust(error: BaseException | None) -> bool:
+    """Ask on the terminal whether to trust the file of an error; ``False`` without a terminal, or for other errors."""
+    while error is not None and not isinstance(error, UntrustedError):
+        error = error.__cause__
+    if error is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    click.echo(f"{quote(cause.place)} is not signed by your key on this machine. What it names", err=True)
-    for hazard in cause.hazards:
-        click.echo(f"  {hazard}", err=True)
-    if not click.confirm("Do you trust its author?", err=True):
-        return False
-    trust_document(cause)
-    return True
+    click.echo(f"{quote(error.origin)} names", err=True)
+    for use in error.uses:
+        click.echo(f"  {printable_text(use)}", err=True)
+    return click.confirm("Do you trust its author?", err=True)
 
 
 @contextmanager

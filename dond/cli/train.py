@@ -73,7 +73,7 @@ def _train(config: TrainConfig | None, start: RunOptions) -> None:
     STOPS.message = lambda: _stop_message(directory.path, go_on, closing=watcher.closing)
     try:
         with live or nullcontext():
-            training, _ = train(config, directory, watcher, watcher.on_closing)
+            training, _ = train(config, directory, watcher, watcher.on_closing, trust=start.trust)
         print_sections(console, score_sections(training, directory.path))
         _print_next(training.config, directory.path)
     except OccupantError as error:

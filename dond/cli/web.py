@@ -17,10 +17,11 @@ from pathlib import Path
 
 import click
 
-from dond.cli.shell import FILE, Command, Number, integer, print_line
+from dond.cli.shell import FILE, Command, Number, integer, print_line, trust_option
 from dond.table.session import RECORDS
 from dond.web.server import HOST, address_of, free_port, is_loopback, serve
 from dond_marl.errors import InputError
+from dond_marl.occupants import ANYTHING, NOTHING
 from league.ledger.run_directory import LEDGER, RUNS, find_run
 
 PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds in 0..10")
@@ -41,6 +42,7 @@ PAUSE = Number(float, lambda seconds: 0 <= seconds <= 10, "a number of seconds i
 )
 @click.option("--pause", type=PAUSE, default=0.7, metavar="S", help="seconds before a partner's answer (0.7)")
 @click.option("--no-browser", is_flag=True, help="do not open a browser")
+@trust_option
 def command(
     run: Path | None,
     runs: Path,
@@ -52,11 +54,12 @@ def command(
     open_paths: bool,
     pause: float,
     no_browser: bool,
+    trust: bool,
 ) -> None:
     """Serve the pages until stopped."""
     from dond.web.guard import KEY, Secret  # Starlette is needed from here on
     from dond.web.league_follower import Leagues
-    from dond.web.occupants import AllowedNames, Desk
+    from dond.web.occupants import Desk
     from dond.web.pages import application
 
     port = free_port(port, host)
@@ -66,9 +69,10 @@ def command(
     if folder is not None and not (folder / LEDGER).is_file():
         raise InputError(f"--run {folder}: holds no league yet")
     leagues = Leagues(runs, folder)
-    alone, allowed = is_loopback(host), AllowedNames((runs, RUNS), anything=open_paths)
+    alone, typed = is_loopback(host), ANYTHING if open_paths else NOTHING
     key = secrets.token_urlsafe(24) if keyed or not alone else None
-    desk = Desk(leagues.runs, record, RUNS, data_dir, pause, allowed)
+    typed = typed._replace(folders=(runs, RUNS))
+    desk = Desk(leagues.runs, record, RUNS, data_dir, pause, typed, ANYTHING if trust else NOTHING)
     secret = None if key is None else Secret(key, "The key of this page, from the printed address", in_address=True)
     app = application(desk, leagues, folder, secret, host if alone else None)
     reached = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104  # all addresses of this machine

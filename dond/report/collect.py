@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from dond.report.games import LeagueGames, find_games
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import ANYTHING, NOTHING, Permission, missing_needs
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
 from league.settings.read import Config
@@ -67,6 +67,7 @@ class RunFacts(NamedTuple):
     rounds: int  # committed
     stages: tuple[int, ...]  # the stage of each round
     members: tuple[Member, ...]
+    expensive: frozenset[str]  # members that are, or may be, expensive to query
     states: Mapping[str, LearnerState]
     decisions: tuple[tuple[int, Decision], ...]  # the round, and a decision at its end
     cross: CrossPlay
@@ -94,16 +95,17 @@ class RunFacts(NamedTuple):
         return [learner.name for learner in self.config.learners if learner.role == "main"]
 
 
-def read_facts(folder: Path) -> RunFacts:
+def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
     """The facts of the run in ``folder``, or of the newest run in it.
 
-    Raises :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
+    ``trust``: games of members that need code or files are replayed, and files that members name are read. Raises
+    :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
     """
     directory = find_run(folder)
     if not directory.ledger.is_file():
         raise RunNotFound(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
         if not ledger.has_begun:
             raise RunNotFound(f"{directory.path}: the run was stopped before it began")
         config = ledger.config()
@@ -116,10 +118,11 @@ def read_facts(folder: Path) -> RunFacts:
 
 
 def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
-    history, responses, rounds = history_of(ledger, config), responses_of(config), ledger.next_round
+    history, responses, rounds = history_of(ledger, config), responses_of(config, ledger.allow), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
     mains = any(learner.role == "main" for learner in config.learners)
     models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]
+    expensive = frozenset(member.name for member in members if member.maybe_costly(ledger.allow))
     return RunFacts(
         folder=directory.path,
         config=config,
@@ -128,6 +131,7 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         rounds=rounds,
         stages=tuple(history.stages),
         members=members,
+        expensive=expensive,
         states=states,
         decisions=tuple((number, decision) for number in range(rounds) for decision in ledger.decisions(number)),
         cross=history.cross,
@@ -136,7 +140,7 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         curves=tuple(learning_curves(ledger, config.league.confidence)),
         games=find_games(config, ledger, directory.blobs),
         answers=_answers_of(models, ledger),
-        calls={member.name: _cached_calls(member) for member in models},
+        calls={member.name: _cached_calls(member, ledger.allow) for member in models},
         failures=tuple(ledger.failures()),
         without_practice=ledger.rounds_without_practice(),
         seconds=ledger.clock(),
@@ -158,11 +162,14 @@ def _answers_of(models: list[Member], ledger: ReadLedger) -> dict[str, Answers]:
     return counts
 
 
-def _cached_calls(member: Member) -> CachedCalls:
-    kind, options = parse_spec(member.spec or "")
-    cache = options.get("cache") if kind == "llm" and options.get("cache_mode", "off") != "off" else None
-    if not isinstance(cache, str):
+def _cached_calls(member: Member, allow: Permission) -> CachedCalls:
+    spec = member.spec
+    options = {} if spec is None or spec.kind != "llm" else spec.parameters
+    cache = options.get("cache") if options.get("cache_mode", "off") != "off" else None
+    if spec is None or not isinstance(cache, str):
         return CachedCalls(problem=f"{member.name} has no response cache (cache), so its calls and tokens are unknown.")
+    if "file" in missing_needs(spec, allow):
+        return CachedCalls(problem=f"{member.name}: its response cache {cache} is read with --trust alone.")
     query = (
         "SELECT failure, finished, count(*), sum(prompt_tokens), sum(completion_tokens) FROM replies"
         " GROUP BY failure, finished ORDER BY failure, finished DESC"

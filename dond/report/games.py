@@ -92,7 +92,7 @@ def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums
             number_of_games += reached.size
             _add(sums, reached)
             pair = frozenset(leg.seats)
-            if len(pair) == 2 and not any(members[name].costly for name in leg.seats):
+            if len(pair) == 2 and not any(members[name].maybe_costly(ledger.allow) for name in leg.seats):
                 for kind, row, merit in _extremes(reached, leg):
                     game = CandidateGame((*merit, -number), number, order, row, leg)
                     best[kind][pair] = max(best[kind].get(pair, game), game, key=lambda candidate: candidate.merit)

@@ -53,16 +53,16 @@ INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a se
 Made = TypeVar("Made")
 
 
-def collect(folder: Path) -> Report:
-    """The report on the run in ``folder``, or on the newest run in it. Raises as :func:`.collect.read_facts` does."""
-    return report_of(read_facts(folder))
+def collect(folder: Path, *, trust: bool = False) -> Report:
+    """The report on the run in ``folder``, or on the newest run in it. As :func:`.collect.read_facts`."""
+    return report_of(read_facts(folder, trust=trust))
 
 
 def report_of(facts: RunFacts) -> Report:
     """The whole report."""
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
     confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
-    models = {member.name for member in facts.members if member.costly}
+    models = facts.expensive
     progress = f"So far {schedule.displayed_rounds(facts.rounds)} of {schedule.rounds} rounds"
     summary = (
         f"{f'Over: {schedule}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "

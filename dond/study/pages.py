@@ -45,10 +45,9 @@ from dond.web.guard import (
 from dond.web.server import HOST, address_of, is_loopback, serve
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.trust import require_trust
+from dond_marl.records.files import write_durably
 from league.ledger.run_directory import SETTINGS, RunDirectory
-from league.ledger.trusted_names import read_settings, write_settings
-from league.settings.read import dump
+from league.settings.read import dump, parse_stored
 
 TICK = 1.0  # seconds between two looks at waiting participants
 COOKIE_SECONDS = 60 * 60 * 24 * 30  # for which a browser keeps a participant's token
@@ -97,7 +96,7 @@ def serve_study(config: StudyConfig, host: str, port: int, password: str | None,
         try:
             study = RunningStudy(config, journal, report=report)
             if not (folder / SETTINGS).is_file():  # written once all occupants could be made, before any event
-                write_settings(folder, dump(config))
+                write_durably(folder / SETTINGS, dump(config).encode())
             study.start()
             participants = len(study.progress.participants)
             continued = f", continued with {participants} participants" if participants else ""
@@ -118,7 +117,7 @@ def _check_settings(folder: Path, config: StudyConfig) -> None:
     """Refuse a folder that holds a study with other settings. Raises :class:`InputError`."""
     stored = folder / SETTINGS
     if stored.is_file():
-        before = read_settings(folder, StudyConfig, require_trust)
+        before = parse_stored(stored, StudyConfig)
         keys = [key for key in StudyConfig.model_fields if key != "output_dir"]  # a folder may be moved
         changed = [key for key in keys if getattr(before, key) != getattr(config, key)]
         if changed:

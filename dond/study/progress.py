@@ -17,7 +17,7 @@ from dond_marl.errors import InputError
 from dond_marl.game import Act, Action, Scenario, State, Triple
 from dond_marl.randomness import generator
 from league.ledger.run_directory import SETTINGS
-from league.ledger.trusted_names import read_settings
+from league.settings.read import parse_stored
 
 Phase = Literal[
     "consent",
@@ -306,7 +306,7 @@ def open_study(folder: Path) -> Progress:
     path = folder / SETTINGS
     if not path.is_file():
         raise InputError(f"{folder} holds a study's journal without its {SETTINGS}: restore it from a copy")
-    return Progress(read_settings(folder, StudyConfig)).apply_all(events)
+    return Progress(parse_stored(path, StudyConfig)).apply_all(events)
 
 
 def _triple(numbers: Sequence[int]) -> Triple:

@@ -66,9 +66,9 @@ class RunningStudy:
         self._source = config.env.open_source()
         self._rules = config.env.rules()
         self._partners: dict[str, tuple[Partner, threading.Lock]] = {}
-        specs = {condition.opponent for condition in config.conditions} | {config.study.stand_in}
-        for spec in specs - {PERSON, None}:
-            self._partners[str(spec)] = seat_occupant(str(spec), one_game=True), threading.Lock()
+        for spec in {condition.partner for condition in config.conditions} | {config.study.stand_in}:
+            if spec is not None:
+                self._partners[spec] = seat_occupant(spec, one_game=True), threading.Lock()
 
     def start(self) -> None:
         """Record that the study is open; time before it counts for no turn and no wait."""

@@ -21,7 +21,7 @@ import numpy as np
 from dond.table.session import STRANGER
 from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
-from dond_marl.occupants import short_names
+from dond_marl.occupants import NOTHING, Permission, Spec, check_needs, short_names
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import Noise, rollout
 from dond_marl.seats import Partner
@@ -87,7 +87,7 @@ class LeagueView(NamedTuple):
     @property
     def answers(self) -> dict[str, str]:
         """Own decisions of all decisions, by member; without members that made every decision themselves."""
-        costly = {member.name for member in self.members if member.costly}
+        costly = {member.name for member in self.members if member.maybe_costly(NOTHING)}
         counts = {row.member: answer_count(row, costly) for row in self.standings}
         return {name: text for name, text in counts.items() if text is not None}
 
@@ -132,14 +132,15 @@ class _RoundsRead:
 class Follower:
     """Reads one run round by round. Safe to use from several threads.
 
+    ``allow``: what its members may use when one is seated.
     Its methods raise :class:`RunViewError`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`, all of them a :class:`~dond_marl.errors.DondError`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, allow: Permission = NOTHING) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        self._ledger = ReadLedger(folder / LEDGER)
+        self._ledger = ReadLedger(folder / LEDGER, allow)
         self._read: _RoundsRead | None = None
         self._evaluated = 0  # time of the closing evaluation's file
         self._running = True
@@ -189,11 +190,10 @@ class Follower:
         """The settings of the league."""
         if not self._ledger.has_begun:
             raise RunViewError(f"{self.folder}: the league has not begun")
-        with self._ledger.in_use():
-            config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}")
+        config: Config = _parsed(self._ledger.settings(), f"settings in {self._ledger.path}", allow=NOTHING)
         return config
 
-    def descriptions(self) -> list[tuple[str, str, str | None]]:
+    def descriptions(self) -> list[tuple[str, str, Spec | None]]:
         """The name, a description and the spec of each member."""
         self.config()
         states = self._ledger.states()
@@ -201,15 +201,16 @@ class Follower:
         return [(member.name, describe_member(member, states.get(member.name)), member.spec) for member in members]
 
     def partner(self, name: str) -> Partner:
-        """A member with its current weights. Raises ``BlobError`` too."""
+        """A member with its current weights. Raises ``BlobError`` and ``UntrustedError`` too."""
         self.config()
         member = next((member for member in self._ledger.members() if member.name == name), None)
         if member is None:
             raise RunViewError(f"{self.folder} has no member {name!r}")
         state = self._ledger.states().get(name)
         blob = member.blob if state is None else state.blob
-        with self._ledger.in_use():
-            return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
+        if member.spec is not None:
+            check_needs([member.spec], self._ledger.allow, str(self.folder))
+        return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
 
     def _view(self, read: _RoundsRead) -> LeagueView:
         config, history, ledger = read.config, read.history, self._ledger
@@ -307,14 +308,15 @@ def describe_member(member: Member, state: LearnerState | None) -> str:
     return member.description or member.spec or ""
 
 
-def play_members(run: Path, names: tuple[str, str], seed: int | None = None) -> GameRecord:
+def play_members(run: Path, names: tuple[str, str], seed: int | None = None, allow: Permission = NOTHING) -> GameRecord:
     """One game of two members with their current weights, the first opening, on the league's rules and scenarios.
 
+    ``allow``: what they may use.
     Either may be :data:`~dond.table.session.STRANGER`, a generated program; the record names it.
     Raises one of :data:`dond.web.occupants.CHOICE_ERRORS`.
     """
     seed = secrets.randbits(31) if seed is None else seed
-    with Follower(run) as follower:
+    with Follower(run, allow) as follower:
         game = follower.config().env
         first, second = (Generated() if name == STRANGER else follower.partner(name) for name in names)
     source = game.open_source()

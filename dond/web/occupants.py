@@ -1,8 +1,8 @@
 """Choices of the pages: occupants, advisers, scenarios and rules; which of them a visitor may name; and the sitting.
 
 An occupant's name can hold a path or a service's address, and making the occupant opens that file or queries that
-service with the rights and keys of the person who started the pages. So :class:`AllowedNames` refuses such names unless
-that person allowed them.
+service with the rights and keys of the person who started the pages. So what a visitor types or a run names may use
+what that person allowed, by :func:`dond_marl.occupants.check_needs`; what the pages list themselves, anything.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import os
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from copy import copy
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from markupsafe import Markup
 
@@ -27,24 +26,23 @@ from dond_marl.errors import DondError, quote
 from dond_marl.files import user_path
 from dond_marl.game import MESSAGE_LENGTH, Rules
 from dond_marl.occupants import (
+    ANYTHING,
+    NOTHING,
     OccupantNameError,
+    Permission,
+    Spec,
     catalogue,
-    check_spec,
-    is_plain_name,
-    names_file,
-    parse_spec,
-    require_allowed,
+    check_needs,
+    expand_run_name,
+    find_factory,
+    read_spec,
     seat_occupant,
-    spec_name,
 )
 from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
-from dond_marl.trust import QUERYING, hazards_in, own_choice
 from league.ledger.run_directory import RUNS, SETTINGS, runs_in
-from league.ledger.run_names import expand_run_name
 from league.settings.training import HintMode, HintsConfig
-from partners.catalogue import PARTNERS
 from partners.equilibrium import check_game
 from partners.llm.partner import LLMPartner
 
@@ -87,89 +85,24 @@ SEATS = {"random": "Drawn by lot", "0": "I open", "1": "They open"}
 MESSAGES = {"none": "none", "text": f"a line of text, {MESSAGE_LENGTH} characters"}
 DISAGREE = {"ends": "ends the game", "rejects": "only turns the offer down"}
 MAX_SPEC = 300  # characters of a typed name
-MAX_CHECKPOINT = 64 * 2**20  # bytes of a checkpoint's weights; the shipped expert has less than 2 MiB
-MAX_LIST = 32  # entries of a list in a name
 UNASKED = "a replay does this only for a policy that you choose, and then ask"
 OPEN = "start the page with --open-paths to allow it"
-CHECKPOINT_KINDS = ("checkpoint", "expert")  # occupants whose ``path`` is a checkpoint
+TRUST = "start the page with --trust to allow it"
 # Errors of a choice, shown to the visitor in a line: a wrong name or number, an unreadable file, a dead service.
 CHOICE_ERRORS = (DondError, ValueError, OSError)
 
 
-class AllowedNames(NamedTuple):
-    """Names that visitors may use: the catalogue with plain parameters, and checkpoints under ``folders``.
-
-    ``anything``: all names, as the person who started the pages asked for.
-    """
-
-    folders: tuple[Path, ...] = ()
-    anything: bool = False
-    models: bool = True  # language models, and code of the user's own leagues: not for what a record names
-
-    def check(self, spec: str) -> None:
-        """Raise :class:`~dond_marl.occupants.OccupantNameError` for a name that is not allowed, or unknown."""
-        if len(spec) > MAX_SPEC:
-            raise OccupantNameError(f"an occupant is written in at most {MAX_SPEC} characters; got {len(spec):,}")
-        if not self.anything and ".py:" in spec:  # before any look-up, as that would run the file
-            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
-        check_spec(spec)
-        if not self.anything:
-            self._check(spec)
-
-    def _check(self, spec: str | Mapping[str, Any]) -> None:
-        kind, parameters = parse_spec(spec)
-        if names_file(kind):  # nested, where the name may be written with escapes
-            raise OccupantNameError(f"code in a file is not run here: {OPEN}")
-        if kind in QUERYING and not self.models:
-            raise OccupantNameError(f"it would query a language model: {UNASKED}")
-        if kind == "llm" and parameters:
-            raise OccupantNameError(f"parameters of llm can name files, services and keys: {OPEN}")
-        for name, value in parameters.items():
-            if name == "path" and kind in CHECKPOINT_KINDS:
-                self._check_file(str(value))
-            elif kind in PARTNERS:
-                self._check_value(f"{name} of {kind!r}", value)
-            elif not isinstance(value, bool | int | float | None):
-                raise OccupantNameError(
-                    f"{name} of {kind!r}, which comes from another package, must be a number: {OPEN}"
-                )
-
-    def _check_value(self, name: str, value: object) -> None:
-        """Allow numbers, words, occupants and lists of these."""
-        if isinstance(value, list | tuple) and len(value) <= MAX_LIST:
-            for part in value:
-                self._check_value(name, part)
-        elif isinstance(value, Mapping):
-            self._check(value)
-        elif isinstance(value, str):
-            if not is_plain_name(value) or value in PARTNERS:
-                self._check(value)
-        elif not isinstance(value, bool | int | float | None):
-            raise OccupantNameError(f"{name} must be a number, a word or an occupant: {OPEN}")
-
-    def _check_file(self, path: str) -> None:
-        """Allow a checkpoint of at most ``MAX_CHECKPOINT`` bytes under one of the folders."""
-        if "\0" in path:
-            raise OccupantNameError("a path holds no NUL character")
-        file = user_path(path).resolve()
-        if not any(file.is_relative_to(folder.resolve()) for folder in self.folders):
-            where = " or ".join(map(str, self.folders)) or "no folder"
-            raise OccupantNameError(f"a checkpoint named here must lie under {where}: {OPEN}")
-        for part in (file, file.with_suffix(".safetensors")):
-            if part.exists() and not part.is_file():
-                raise OccupantNameError(f"{part.name} is no regular file")
-            if part.is_file() and part.stat().st_size > MAX_CHECKPOINT:
-                raise OccupantNameError(f"{part.name} is larger than {MAX_CHECKPOINT >> 20} MiB: {OPEN}")
-
-
 class Candidate(NamedTuple):
-    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one, and ``spec`` its spec."""
+    """An occupant of the menu; ``run`` is the folder of its league, if it is a member of one, and ``spec`` its spec.
+
+    ``allow``: what it may use.
+    """
 
     name: str
     sentence: str
     run: Path | None = None
-    spec: str | None = None  # None: a network of the league
-    chosen: bool = False  # by the visitor, not named by a record
+    spec: Spec | None = None  # None: a network of the league
+    allow: Permission = NOTHING
 
 
 class Desk(NamedTuple):
@@ -180,11 +113,12 @@ class Desk(NamedTuple):
     games: Path  # record files under this folder can be replayed
     data_dir: Path | None  # published files
     pause: float  # seconds between the person's act and the partner's answer
-    allowed: AllowedNames = AllowedNames()
+    typed: Permission = NOTHING  # what names that visitors type may use
+    stored: Permission = NOTHING  # what members of the leagues may use
 
     def menu(self) -> OccupantMenu:
         """The occupants that can be chosen now. Slow: it reads the ledgers of the leagues."""
-        return OccupantMenu(self.runs(), self.allowed)
+        return OccupantMenu(self.runs(), self.typed, self.stored)
 
 
 def built_in() -> tuple[Candidate, ...]:
@@ -194,12 +128,11 @@ def built_in() -> tuple[Candidate, ...]:
         if name in UNSEATABLE:
             continue
         try:
-            check_spec(name)
+            spec, _ = find_factory(name)
         except OccupantNameError:  # it needs parameters
             continue
-        candidates[name] = Candidate(
-            name, (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", ""), spec=name
-        )
+        sentence = (inspect.getdoc(factory) or "").split("\n", 1)[0].replace("``", "")
+        candidates[name] = Candidate(name, sentence, spec=spec, allow=ANYTHING)
     first = [candidates.pop(name) for name in FEATURED if name in candidates]
     return (*first, *candidates.values())
 
@@ -208,13 +141,13 @@ class OccupantMenu:
     """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
 
     ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``;
-    ``names``: such a name for each key.
+    ``names``: such a name for each key. ``typed`` and ``stored``: see :class:`Desk`.
 
     Making one reads the ledgers of ``runs``.
     """
 
-    def __init__(self, runs: Sequence[Path], allowed: AllowedNames = AllowedNames()) -> None:  # noqa: B008  # frozen
-        self.allowed = allowed
+    def __init__(self, runs: Sequence[Path], typed: Permission = NOTHING, stored: Permission = NOTHING) -> None:
+        self.typed, self._of_record = typed, False
         self.candidates: dict[str, Candidate] = {}
         self.groups: dict[str, dict[str, str]] = {"Built in": {}}
         self.keys: dict[str, str] = {}
@@ -231,19 +164,19 @@ class OccupantMenu:
             group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
             for i, (name, sentence, spec) in enumerate(members):
                 key = f"{number}/{i}"
-                self.candidates[key] = Candidate(name, sentence, run, spec)
+                self.candidates[key] = Candidate(name, sentence, run, spec, stored)
                 group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
                 printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
                 self.keys[printed] = key
                 self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
 
-        trainings = list(dict.fromkeys(run for folder in allowed.folders for run in runs_in(folder, SETTINGS)))
+        trainings = list(dict.fromkeys(run for folder in typed.folders for run in runs_in(folder, SETTINGS)))
         for run in trainings[:MAX_RUNS]:
             try:
                 spec = expand_run_name(str(run))
             except OccupantNameError:  # no checkpoint yet
                 continue
-            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", spec=spec)
+            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", None, spec, typed)
             label = self.names[spec] = f"{run.parent.name}/{run.name}"
             self.groups.setdefault("Trainings", {})[spec] = label
             self.keys[label] = spec
@@ -252,14 +185,14 @@ class OccupantMenu:
     def candidate(self, key: str, typed: str = "") -> Candidate:
         """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
 
-        Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names that are not allowed.
+        Raises :class:`~dond_marl.occupants.OccupantNameError` for unknown keys and names, and
+        :class:`~dond_marl.errors.UntrustedError` for those that need more than is allowed.
         """
         text = typed.strip() or key
         if typed.strip() or key not in self.candidates:
-            key = self.keys.get(text.removeprefix(f"{RUNS}/"), "")
+            key = self.keys.get(text.removeprefix(f"{RUNS}/"), text)
         listed = self.candidates.get(key)
-        checked = self._check_typed(text) if listed is None else self._check_listed(listed)
-        return checked._replace(chosen=True)
+        return self._typed_candidate(text) if listed is None else self._checked(listed)
 
     def key_of(self, run: str, name: str) -> str | None:
         """The key of a member of the league in folder ``run``."""
@@ -271,47 +204,52 @@ class OccupantMenu:
     def resolve(self, name: str) -> Candidate:
         """The candidate of a name in a record: a member of a known league, else an occupant of the catalogue.
 
-        Raises :class:`~dond_marl.occupants.OccupantNameError` for names that are not allowed.
+        Raises as :meth:`candidate` does.
         """
         members = [
             candidate for candidate in self.candidates.values() if candidate.run is not None and candidate.name == name
         ]
-        return self._check_listed(members[0]) if members else self._check_typed(name)
+        return self._checked(members[0]) if members else self._typed_candidate(name)
 
-    def without_open_paths(self) -> OccupantMenu:
+    def of_record(self) -> OccupantMenu:
         """The menu for names in records, which anyone may have written.
 
         They open no path even where visitors may, query no model and run no code, also by way of a league's members.
         """
         menu = copy(self)
-        menu.allowed = self.allowed._replace(anything=False, models=False)
+        menu._of_record = True
         return menu
 
-    def _check_listed(self, candidate: Candidate) -> Candidate:
-        if not self.allowed.models and hazards_in([candidate.spec]):
-            raise OccupantNameError(f"{candidate.name} reaches outside this page: {UNASKED}")
-        return candidate
+    def _checked(self, candidate: Candidate) -> Candidate:
+        """The candidate, once what it needs is allowed; names in a record may use weights in the pages' folders."""
+        allow = Permission(folders=self.typed.folders) if self._of_record else candidate.allow
+        if candidate.spec is not None:
+            origin = "a visitor of the page" if candidate.run is None else str(candidate.run)
+            advice = UNASKED if self._of_record else OPEN if candidate.run is None else TRUST
+            check_needs([candidate.spec], allow, origin, advice)
+        return candidate._replace(allow=allow)
 
-    def _check_typed(self, spec: str) -> Candidate:
-        self.allowed.check(spec)
-        return self._check_listed(Candidate(spec, "", spec=spec))
+    def _typed_candidate(self, text: str) -> Candidate:
+        if len(text) > MAX_SPEC:
+            raise OccupantNameError(f"an occupant is written in at most {MAX_SPEC} characters; got {len(text):,}")
+        spec = read_spec(text)
+        candidate = self._checked(Candidate(text, "", spec=spec, allow=self.typed))
+        return candidate._replace(spec=find_factory(spec or text)[0])
 
 
 def make_partner(candidate: Candidate) -> tuple[Partner, str]:
     """The partner of a candidate, and its name in records. Raises one of ``CHOICE_ERRORS``."""
     if candidate.run is None:
-        spec = spec_name(candidate.name)
-        with own_choice() if candidate.chosen else nullcontext():
-            require_allowed(spec)  # it may be cached for another visitor
-            return _cached_partner(spec), spec
-    with Follower(candidate.run) as follower:
+        assert candidate.spec is not None
+        return _cached_partner(candidate.spec), candidate.spec.text
+    with Follower(candidate.run, candidate.allow) as follower:
         return follower.partner(candidate.name), candidate.name
 
 
 def make_expert() -> Partner | None:
     """The shipped expert; ``None`` if its libraries are not installed."""
     try:
-        return _cached_partner("expert") if "expert" in catalogue() else None
+        return _cached_partner(Spec("expert")) if "expert" in catalogue() else None
     except CHOICE_ERRORS:
         return None
 
@@ -332,10 +270,9 @@ def make_adviser(mode: str) -> HintSource | None:
         return None
     from league.tasks.hinters import hint_schedule  # loads PyTorch, so only with an adviser
 
-    with own_choice():
-        return hint_schedule(
-            HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
-        )
+    return hint_schedule(
+        HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})
+    )
 
 
 def source_choices(data_dir: Path | None = None) -> dict[str, str]:
@@ -419,7 +356,7 @@ def warm_up() -> None:
     """Load what most games need before a visitor waits for it."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # one game at a time: more PyTorch threads only wait
     if "expert" in catalogue():
-        _cached_partner("expert")
+        _cached_partner(Spec("expert"))
     open_source("lewis").block(0, 0, 1)
 
 
@@ -432,5 +369,5 @@ def _is_present(key: str, data_dir: Path | None) -> bool:
 
 
 @lru_cache(maxsize=8)  # a network's weights stay in memory
-def _cached_partner(spec: str) -> Partner:
+def _cached_partner(spec: Spec) -> Partner:
     return seat_occupant(spec, one_game=True)

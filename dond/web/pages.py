@@ -111,7 +111,7 @@ class _Pages:
             if run is None:
                 raise RunViewError("this league is not here any more")
             names = str(values.get("first", "")), str(values.get("second", ""))
-            record = await in_background(play_members, run, names)
+            record = await in_background(play_members, run, names, None, self._desk.stored)
         except CHOICE_ERRORS as error:
             return _page("League", render("league", "not_watched", one_sentence(error)))
         token = self._store.add(record)
@@ -176,9 +176,7 @@ class _Pages:
             other = record.occupants[1 - seat]
             possessive = f"{seat_names(record)[seat]}'s" if is_person(other) else "your"
             try:
-                partner = (
-                    None if is_person(other) else make_partner(self._desk.menu().without_open_paths().resolve(other))[0]
-                )
+                partner = None if is_person(other) else make_partner(self._desk.menu().of_record().resolve(other))[0]
             except CHOICE_ERRORS:  # it cannot be made any more, as of a league that is gone
                 partner = None
             return analysis_panel(record, seat, partner, make_expert(), possessive)

@@ -32,7 +32,7 @@ from dond.web.occupants import (
 )
 from dond.web.recorded import is_person, seat_names, title
 from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.errors import NotComputable, error_line
+from dond_marl.errors import NotComputable, UntrustedError, error_line
 from dond_marl.game import Act, Action, Triple
 from dond_marl.occupants import OccupantNameError
 from dond_marl.records.record import GameRecord
@@ -121,8 +121,8 @@ def _reaches_outside(menu: OccupantMenu, view: ReplayView) -> bool:
     """Whether the policies that a visitor chose query a language model or run code, which needs a form of our page."""
     try:
         if view.player != RECORDED:
-            menu.without_open_paths().candidate(view.player)
-    except OccupantNameError:
+            menu.of_record().candidate(view.player)
+    except (OccupantNameError, UntrustedError):
         return True
     return view.adviser == MODEL
 
@@ -136,7 +136,7 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
     step, prior = all_steps[min(max(view.step, 0), len(all_steps) - 1)], prior_of(record)
     if step.action is None:
         return Markup("")
-    of_record = menu.without_open_paths()
+    of_record = menu.of_record()
     chosen = menu if queried else of_record
     mover = step.state.mover
     player, other = record.occupants[mover], record.occupants[1 - mover]

@@ -15,7 +15,7 @@ from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, copy_
 from dond_marl.envs.turn import only_action, only_message, turn_for
 from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import SEATS, Action, as_seat, rule_against
-from dond_marl.occupants import Spec, expand_run_name, seat_occupant, spec_name
+from dond_marl.occupants import Spec, SpecLike, expand_run_name, seat_occupant
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 
@@ -40,7 +40,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
     metadata = METADATA
 
     def __init__(
-        self, env: NegotiationEnv, partner: Spec | Partner = "heuristic", seat: int | str | None = None
+        self, env: NegotiationEnv, partner: SpecLike | Partner = "heuristic", seat: int | str | None = None
     ) -> None:
         fixed = None if seat is None else as_seat(seat)
         game = getattr(env, "unwrapped", None)
@@ -53,9 +53,10 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
             raise TypeError("SingleAgentView plays with the Dict actions; take the view of it, not the other way round")
         self.env, self.game = env, game
         game.prefer_illegal("forfeit")
-        partner = expand_run_name(partner)
+        if isinstance(partner, str | Mapping):
+            partner = expand_run_name(partner)
         self.partner = seat_occupant(partner, one_game=True)
-        self.partner_name = spec_name(partner) if isinstance(partner, str | Mapping) else type(partner).__name__
+        self.partner_name = partner.text if isinstance(partner, Spec) else type(partner).__name__
         self.render_mode = self.game.render_mode
         self._fixed_seat = fixed
         self._seat = fixed or 0
@@ -162,7 +163,7 @@ class SingleAgentView(gymnasium.Env[Observation, dict[str, Any]]):
 
 
 def make(
-    partner: Spec | Partner = "heuristic",
+    partner: SpecLike | Partner = "heuristic",
     seat: int | str | None = None,
     render_mode: RenderMode | None = None,
     **settings: Any,

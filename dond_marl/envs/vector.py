@@ -32,7 +32,7 @@ from dond_marl.envs.spaces import (
 from dond_marl.envs.views import ActionView, Forms, ObservationView, Translation
 from dond_marl.errors import Blame, InputError, error_line, quote
 from dond_marl.game import ITEMS, SEATS, Act, Ending, as_integer, as_seat
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.rollout import Noise, observe_turns
 from dond_marl.seats import NO_ACT_YET, History, Int8s, Partner, Rows, Turns, are_offers, constant, decide, no_hints
 from dond_marl.seats import no_noise as without_noise
@@ -72,7 +72,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     def __init__(
         self,
         num_envs: int = 1,
-        partner: Spec | Partner = "heuristic",
+        partner: SpecLike | Partner = "heuristic",
         seat: int | str | None = None,
         *,
         actions: ActionView = "dict",

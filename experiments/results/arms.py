@@ -13,11 +13,12 @@ import yaml
 
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
+from dond_marl.occupants import Spec
 from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN, Estimate
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import Difference, differences
-from league.bench.figures import has_train_family
+from league.bench.figures import has_train_family, partner_of
 from league.bench.table import SHOWN, WORST_TENTH
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of
@@ -174,10 +175,13 @@ def compare(arms: Mapping[str, Arm], over: str) -> dict[str, Difference]:
     return {each.name: each for each in differences(renamed, over)}
 
 
-def restrict(arm: Arm, is_part: Callable[[str], bool]) -> Arm:
+def restrict(arm: Arm, is_part: Callable[[Spec], bool]) -> Arm:
     """The arm with its games against some partners alone."""
     return arm._replace(
-        rows=tuple({**row, "cells": [each for each in row["cells"] if is_part(each["partner"])]} for row in arm.rows)
+        rows=tuple(
+            {**row, "cells": [each for each in row["cells"] if is_part(partner_of(each["partner"]))]}
+            for row in arm.rows
+        )
     )
 
 
@@ -194,12 +198,12 @@ def with_best_labels(arm: Arm) -> Arm | None:
     return arm._replace(rows=tuple(rows))
 
 
-def is_independent(partner: str) -> bool:
+def is_independent(partner: Spec) -> bool:
     """Whether a partner is a program of one of the independent authors."""
     return len(author_of(partner)) == 1
 
 
-WRITTEN_BY: dict[str, Callable[[str], bool]] = {  # the parts of test2, by who wrote the partners
+WRITTEN_BY: dict[str, Callable[[Spec], bool]] = {  # the parts of test2, by who wrote the partners
     "independent programs": is_independent,
     "NegMAS agents": lambda partner: author_of(partner) == "negmas",
     "this project's families": lambda partner: author_of(partner) == "project",

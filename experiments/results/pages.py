@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import Spec, parse_spec
 from dond_marl.statistics import UNKNOWN
 from experiments.results.arms import (
     WRITTEN_BY,
@@ -183,7 +183,7 @@ def _compared_arms(file: str, folder: Path) -> dict[str, Arm]:
     return {name: arm.arm for name, arm in arms_in(file, folder, TEST2).items() if name in names}
 
 
-def _compare_on(arms: Mapping[str, Arm], is_part: Callable[[str], bool]) -> dict[str, Difference]:
+def _compare_on(arms: Mapping[str, Arm], is_part: Callable[[Spec], bool]) -> dict[str, Difference]:
     """By arm, its difference from plain PPO on a part of the partners."""
     return compare({name: restrict(arm, is_part) for name, arm in arms.items()}, PLAIN)
 

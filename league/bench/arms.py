@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl import statistics
-from dond_marl.occupants import catalogue, parse_spec, seat_occupant
+from dond_marl.occupants import Spec, catalogue, seat_occupant
 from dond_marl.seats import Doubles, Traits
 from dond_marl.statistics import UNKNOWN, Estimate
-from league.bench.figures import has_train_family
+from league.bench.figures import has_train_family, partner_of
 from league.bench.results import Row
 from league.tables.blocks import Unit
 from partners.rosters import ROSTERS, family_of, load_rosters
@@ -34,28 +34,25 @@ class Column(NamedTuple):
     unit: Unit = "points"
     part: str | None = None  # of the scenarios; None: the headline's
     seat: int | None = None
-    partners: Callable[[str], bool] = lambda _: True
+    partners: Callable[[Spec], bool] = lambda _: True
     exact: bool = False  # cells with an exact reference only
 
 
-_family_of = lru_cache(maxsize=1024)(family_of)  # called for every figure of a table, with few partners
-
-
 @lru_cache(maxsize=1024)
-def _traits(partner: str) -> Traits | None:
+def _traits(partner: Spec) -> Traits | None:
     """The traits of a member of a roster; ``None`` for others, as names from a file are not made into occupants."""
     if not any(partner in members for members in load_rosters().members.values()):
         return None
-    traits = getattr(catalogue()[parse_spec(partner)[0]], "traits", None)
+    traits = getattr(catalogue()[partner.kind], "traits", None)
     return traits if isinstance(traits, Traits) else seat_occupant(partner).traits
 
 
-def _has_memory(partner: str) -> bool:
+def _has_memory(partner: Spec) -> bool:
     traits = _traits(partner)
     return traits is not None and not traits.memoryless
 
 
-def _is_random(partner: str) -> bool:
+def _is_random(partner: Spec) -> bool:
     traits = _traits(partner)
     return traits is not None and not traits.deterministic and not traits.remote
 
@@ -85,14 +82,14 @@ class Arm(NamedTuple):
     rows: tuple[Row, ...]
 
     @property
-    def partners(self) -> list[str]:
-        """The specs of the partners, sorted."""
-        return sorted({cell["partner"] for cell in self.rows[0]["cells"]})
+    def partners(self) -> list[Spec]:
+        """The partners, sorted."""
+        return sorted({partner_of(cell["partner"]) for cell in self.rows[0]["cells"]})
 
     @property
     def families(self) -> list[str]:
         """The family of each partner."""
-        return [_family_of(partner) for partner in self.partners]
+        return [family_of(partner) for partner in self.partners]
 
     @property
     def learned(self) -> bool:
@@ -155,7 +152,7 @@ def scores_of(row: Row, column: Column = MAIN["points"], of: str = "value") -> D
 
 def _value(row: Row, cell: Row, column: Column, of: str) -> float:
     """A figure of a cell; ``nan`` outside the column's cells, or where it is unknown."""
-    inside = column.seat in (None, cell["seat"]) and column.partners(cell["partner"])
+    inside = column.seat in (None, cell["seat"]) and column.partners(partner_of(cell["partner"]))
     if not inside or (column.exact and not cell.get("reference_exact")):
         return math.nan
     part, value, whole = column.part or row["benchmark"]["headline"], None, 1.0

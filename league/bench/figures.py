@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act
-from dond_marl.occupants import parse_spec
+from dond_marl.occupants import Spec, read_spec
 from dond_marl.scenarios.sources import PARTS
 from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups, two_sided_quantile
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
@@ -38,8 +39,17 @@ from partners.rosters import TRAIN, roster
 
 
 @lru_cache(maxsize=1024)  # called for every cell of a results file, with few partners
-def has_train_family(partner: str) -> bool:
-    """Whether a member of the roster train plays by the program of ``partner``, a spec, or of a partner inside it."""
+def partner_of(text: str) -> Spec:
+    """The partner of a cell; nothing is looked up. Raises :class:`InputError` for text that is no spec."""
+    spec = read_spec(text)
+    if spec is None:
+        raise InputError(f"a partner in the results is no occupant: {quote(text)}")
+    return spec
+
+
+@lru_cache(maxsize=1024)
+def has_train_family(partner: Spec) -> bool:
+    """Whether a member of the roster train plays by the program of ``partner``, or of a partner inside it."""
     return bool(programs(partner) & _train_programs())
 
 
@@ -236,13 +246,13 @@ class References(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _references_to(partner: str) -> References | None:
-    """The stored references to ``partner``, a spec, on all scenarios of ``lewis``; ``None`` without any.
+def _references_to(partner: Spec) -> References | None:
+    """The stored references to ``partner`` on all scenarios of ``lewis``; ``None`` without any.
 
     A name from a file is not made into an occupant, which may start a program, unless its kind has references.
     """
-    kinds = {parse_spec(name)[0] for name in stored_references()}
-    stored = reference_of(partner) if parse_spec(partner)[0] in {*kinds, *NETWORKS} else None
+    kinds = {partner_of(name).kind for name in stored_references()}
+    stored = reference_of(partner) if partner.kind in {*kinds, *NETWORKS} else None
     if stored is None:
         return None
     values = {}
@@ -269,7 +279,7 @@ def with_references(row: Row) -> Row:
 
 def _with_reference(cell: Row) -> Row:
     fields = {key: value for key, value in cell.items() if not key.startswith("reference")}
-    references, seat = _references_to(cell["partner"]), cell["seat"]
+    references, seat = _references_to(partner_of(cell["partner"])), cell["seat"]
     if references is None:
         return fields
     values = {name: _digits(references.values[name][seat]) for name in cell["points"]}

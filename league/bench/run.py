@@ -18,13 +18,16 @@ from dond_marl import __version__
 from dond_marl.errors import InputError
 from dond_marl.game import Act
 from dond_marl.occupants import (
+    ANYTHING,
+    NOTHING,
     OccupantNameError,
-    check_spec,
-    parse_spec,
-    require_allowed,
+    Spec,
+    SpecLike,
+    check_needs,
+    find_factory,
+    read_spec,
     seat_occupant,
     short_names,
-    spec_name,
 )
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
@@ -77,7 +80,7 @@ LIST_FROM = "of"  # the parameter that holds a list of occupants
 class PlayerSource(NamedTuple):
     """An occupant that any process can make: from a spec, or from weights of a league's run."""
 
-    spec: str | None
+    spec: Spec | None
     weights: tuple[Entrant, Place] | None = None
 
     def partner(self) -> Partner:
@@ -97,34 +100,30 @@ class Submission(NamedTuple):
     acts: int | None = None  # environment acts of its whole training, all learners together, where known
 
 
-def submission_of_spec(text: str, name: str | None = None) -> Submission:
-    """A submission of an occupant, or of the checkpoint whose ``.json`` is named.
+def submission_of_spec(spec: SpecLike, name: str | None = None) -> Submission:
+    """A submission of an occupant.
 
     Networks play greedily, whatever their default. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
     """
-    if text.strip().endswith(".json") and "(" not in text:
-        text = spec_name({"kind": "checkpoint", "path": text.strip()})
-    written = spec_name(greedy_spec(text))
-    kind, parameters = parse_spec(text)
-    if kind in NETWORKS:  # every network here is greedy
-        parameters.pop("greedy", None)
-    usual = spec_name({"kind": kind, **parameters})
+    spec, _ = find_factory(spec)
+    written = greedy_spec(spec)
+    usual = (spec.without("greedy") if spec.kind in NETWORKS else spec).text  # every network here is greedy
     return Submission(PlayerSource(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
 
 
-def submission_of_run(folder: Path, member: str | None, name: str | None = None) -> Submission:
+def submission_of_run(folder: Path, member: str | None, name: str | None = None, *, trust: bool = False) -> Submission:
     """A submission of a member of a league, in its current state or as a snapshot.
 
-    ``member`` may be left out where the league has one main member. Raises :class:`~dond_marl.errors.InputError` for a
-    member that is not there, and what opening the ledger raises.
+    ``member`` may be left out where the league has one main member. ``trust``: it may need code, files, services and
+    keys. Raises :class:`~dond_marl.errors.UntrustedError` without ``trust``, :class:`~dond_marl.errors.InputError` for
+    a member that is not there, and what opening the ledger raises.
     """
     directory = find_run(folder)
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
         if not ledger.has_begun:
             raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
-        names_in_use = ledger.in_use()
     by_name = {entry.name: entry for entry in members}
     mains = [entry.name for entry in members if entry.role == "main"]
     if member is None and len(mains) != 1:
@@ -134,8 +133,7 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
         raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
     measured = by_name[chosen]
     if measured.spec is not None and measured.blob is None and not measured.live:
-        with names_in_use:
-            require_allowed(measured.spec)
+        check_needs([measured.spec], ledger.allow, str(directory.path))
         return submission_of_spec(measured.spec, name or chosen)
     blob = states[chosen].blob if measured.live else measured.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
@@ -143,38 +141,33 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None)
     from league.tasks.blobs import read_blob  # loads PyTorch
 
     past = blob_ancestry(read_blob(directory.blobs, blob).about, config, measured.parent or chosen)
-    identity = spec_name({"kind": "checkpoint", "greedy": measured.role != "sampled_oracle", "sha256": blob})
+    identity = Spec("checkpoint", {"greedy": measured.role != "sampled_oracle", "sha256": blob}).text
     if measured.role in ORACLES:
-        identity = spec_name({"kind": "best_response", "to": identity})
+        identity = Spec("best_response", {"to": identity}).text
     source = PlayerSource(None, (Entrant(measured, blob), Place(directory.blobs)))
     return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
 
 
-def greedy_spec(spec: Mapping[str, Any] | str) -> dict[str, Any]:
+def greedy_spec(spec: Spec) -> Spec:
     """The spec with ``greedy=True`` for every network in it; raises :class:`InputError` for ``greedy=False``."""
-    kind, parameters = parse_spec(spec)
-    if kind in NETWORKS:
-        if not parameters.get("greedy", True):
+    if spec.kind in NETWORKS:
+        if not spec.parameters.get("greedy", True):
             raise InputError(
-                f"the benchmark's protocol is that networks play their likeliest act; leave greedy=False out of {kind}"
+                "the benchmark's protocol is that networks play their likeliest act; leave greedy=False out of "
+                f"{spec.kind}"
             )
-        parameters["greedy"] = True
-    inside = {key: _greedy_inside(key, value) for key, value in parameters.items()}
-    return {"kind": kind, **inside}
+        spec = spec.with_parameters(greedy=True)
+    return spec.with_parameters(**{key: _greedy_inside(key, value) for key, value in spec.parameters.items()})
 
 
 def _greedy_inside(key: str, value: Any) -> Any:
     if key == LIST_FROM and isinstance(value, list | tuple):
         return [_greedy_inside(key, item) for item in value]
-    if isinstance(value, Mapping) and "kind" in value:
-        return greedy_spec(value)
-    if isinstance(value, str):
-        try:
-            if parse_spec(value)[0] in NETWORKS:
-                return spec_name(greedy_spec(value))
-        except OccupantNameError:  # another text, such as a path
-            return value
-    return value
+    inside = read_spec(value) if isinstance(value, str | Mapping) else None
+    if inside is None or (isinstance(value, str) and inside.kind not in NETWORKS):  # another text, such as a path
+        return value
+    greedy = greedy_spec(inside)
+    return greedy.text if isinstance(value, str) else {"kind": greedy.kind, **greedy.parameters}
 
 
 @lru_cache(maxsize=64)
@@ -194,7 +187,7 @@ class Provenance(NamedTuple):
     seen: tuple[str, ...]  # identities of the partners of this measurement that are in its past
 
 
-def provenance(submission: Submission, partners: Sequence[str]) -> Provenance:
+def provenance(submission: Submission, partners: Sequence[Spec]) -> Provenance:
     """The provenance of a submission that may be measured against ``partners``.
 
     Raises :class:`partners.provenance.ProvenanceError` where one of them is of a held-out roster and the submission, or
@@ -286,7 +279,7 @@ def check_committed(allow_uncommitted: bool, root: Path = CHECKOUT) -> None:
 
 
 @lru_cache(maxsize=256)
-def _reads_labels(partner: str) -> bool:
+def _reads_labels(partner: Spec) -> bool:
     return reads_labels(seat_occupant(partner), open_source("lewis"), RULES)
 
 
@@ -297,10 +290,10 @@ class Opponents(NamedTuple):
     """The partners of a measurement: a roster, or a list of specs."""
 
     name: str
-    partners: tuple[str, ...]  # specs, networks greedy
+    partners: tuple[Spec, ...]  # networks greedy
 
 
-def opponents_of(words: Sequence[str]) -> Opponents:
+def opponents_of(words: Sequence[SpecLike]) -> Opponents:
     """The opponents that ``words`` name: one roster, or specs.
 
     Raises :class:`~dond_marl.errors.InputError`, also for a roster among specs.
@@ -315,13 +308,14 @@ def opponents_of(words: Sequence[str]) -> Opponents:
         return Opponents(words[0], roster(words[0]))
     if named := [word for word in words if word in ROSTERS]:
         raise InputError(f"--against takes one roster or several occupants; got {named[0]} among {len(words)}")
+    partners = set()
     for word in words:
         try:
-            check_spec(word)
+            partners.add(greedy_spec(find_factory(word)[0]))
         except OccupantNameError as error:
-            hint = suggest(word, ROSTERS)
+            hint = suggest(str(word), ROSTERS)
             raise OccupantNameError(f"{error}; the rosters are {', '.join(ROSTERS)}{hint}") from None
-    return Opponents(OWN, tuple(sorted({spec_name(greedy_spec(word)) for word in words})))
+    return Opponents(OWN, tuple(sorted(partners)))
 
 
 def measure(

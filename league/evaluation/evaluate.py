@@ -16,9 +16,9 @@ import numpy as np
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.errors import NotComputable
 from dond_marl.game import SEATS, Rules
-from dond_marl.occupants import Spec, seat_occupant, spec_name
+from dond_marl.occupants import Spec, occupant_name, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query, partner_name
+from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query
 from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import Value
@@ -115,7 +115,7 @@ def evaluate(
     a player could not be reached are left out of every line.
     """
     player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
-    name, opponent = name or _name(member), _name(against)
+    name, opponent = name or occupant_name(member), occupant_name(against)
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
     report(f"{name} plays {opponent}")
@@ -287,8 +287,3 @@ def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scena
     if sample is None and source.table is not None:
         return source.table
     return source.block(seed, 0, ENDLESS if sample is None else sample)
-
-
-def _name(occupant: Spec | Partner) -> str:
-    """The spec of an occupant, the name of a partner object."""
-    return spec_name(occupant) if isinstance(occupant, str | Mapping) else partner_name(occupant)

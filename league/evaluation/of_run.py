@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import Spec
+from dond_marl.occupants import ANYTHING, NOTHING, Spec, check_needs
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
@@ -36,31 +36,33 @@ def evaluate_run(
     sample: int | None = None,
     exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
+    trust: bool = False,
 ) -> FinalEvaluation:
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
     They play their likeliest acts, or sample as in practice with ``sampling``. Opponents are the members of the split
     ``heldout`` or, where there is none, those of the roster dev; a note lists the opponents that a main, or an ancestor
     of it, has trained with. Scenarios are the held-out part of the run's source, all of it where it has none. The
-    settings are the run's own unless a ``config`` is given. Raises :class:`NothingToEvaluate` and what opening the
-    ledger raises.
+    settings are the run's own unless a ``config`` is given. ``trust``: the held-out members may need code, files,
+    services and keys. Raises :class:`NothingToEvaluate`, :class:`~dond_marl.errors.UntrustedError` without ``trust``,
+    and what opening the ledger raises.
     """
     if not directory.ledger.is_file():
         raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
         if not ledger.has_begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
-        names_in_use = ledger.in_use()
+        named = [member.spec for member in members if member.split == "heldout" and member.spec is not None]
+        check_needs(named, ledger.allow, str(directory.path))
     place = Place(directory.blobs)
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
         return SEATING.partner(Entrant(member, blob), place, greedy=not sampling)
 
-    with names_in_use:
-        mains = {m.name: partner(m) for m in members if m.role == "main"}
-        heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
+    mains = {m.name: partner(m) for m in members if m.role == "main"}
+    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
     if not mains:
         raise NothingToEvaluate("the run has no main member")
     exploiter_names = {m.name for m in members if m.role in EXPLOITERS}
@@ -72,7 +74,7 @@ def evaluate_run(
     }
     specs = {m.name: m.spec for m in members if m.name in heldout and m.spec is not None}
     if not heldout:
-        specs = {name: name for name in roster(DEV)}
+        specs = {spec.text: spec for spec in roster(DEV)}
     env, league = config.env, config.league
     evaluation = final_evaluation(
         mains,

@@ -13,25 +13,23 @@ import json
 import sqlite3
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from dond_marl.errors import Notice, RunFailure
+from dond_marl.occupants import NOTHING, Permission, Spec, read_spec
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.trust import Document, admit, names_of, require_trust
 from league.ledger.run_directory import SETTINGS
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema
-from league.ledger.trusted_names import names_in, parse_stored, sign_names
-from league.settings.read import Config
+from league.settings.read import Config, parse
 from league.tasks.answers import CAUSES
 from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Member, Result, Round, SeatOrderResult
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
 SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
-SIGNATURE = "signature"  # key of a note: of the names in settings and members, by the user who began the run
 
 
 class LedgerError(RunFailure):
@@ -39,13 +37,14 @@ class LedgerError(RunFailure):
 
 
 class Ledger:
-    """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`)."""
+    """An open ledger. One process writes it at a time (see :mod:`league.ledger.run_directory`).
 
-    # Settings, specs of the members and settings without paths, as they were checked for trust; and the result.
-    _admitted: tuple[str, list[str], str, Document] | None = None
+    ``allow``: what the names in it may use, which another person may have written; always the weights in its folder.
+    Reading it uses none of them, and who seats a member asks :func:`dond_marl.occupants.check_needs` first.
+    """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, allow: Permission = NOTHING) -> None:
+        self.path, self.allow = path, allow._replace(folders=(*allow.folders, path.parent))
         with self._ledger_errors("opened"):
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
@@ -69,16 +68,12 @@ class Ledger:
         ``meta`` are the inputs of the run, ``notes`` its time, machine and versions; the blobs that ``states`` name are
         on disk already.
         """
-        config = notes.get("config", "")
-        specs = [member.spec for member in members if member.spec is not None]
-        signature = sign_names(config, specs, meta.get("settings", ""))
-        signed = {} if signature is None else {SIGNATURE: signature}
         with self._transaction():
             for statement in SCHEMA.split(";\n"):
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted({**notes, **signed, SETTINGS_DIGEST: _digest(config)}.items()))
+            self._insert("notes", sorted({**notes, SETTINGS_DIGEST: _digest(notes.get("config", ""))}.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
@@ -132,71 +127,42 @@ class Ledger:
         return int(self._value("SELECT coalesce(max(round) + 1, 0) FROM rounds"))
 
     def meta(self) -> dict[str, str]:
-        """Inputs of the run: settings, and the digest of the scenario source; see :meth:`settings` for trust."""
-        meta = dict(self._rows("SELECT key, value FROM meta"))
-        self._refuse_changes(meta.get("settings", ""), self._admit()[2])
-        return meta
+        """Inputs of the run: settings, and the digest of the scenario source."""
+        return dict(self._rows("SELECT key, value FROM meta"))
 
     def notes(self) -> dict[str, str]:
         """Start of the run: settings with their paths, versions, command line, time, machine."""
-        return dict(self._rows("SELECT key, value FROM notes WHERE key NOT IN (?, ?)", SETTINGS_DIGEST, SIGNATURE))
+        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", SETTINGS_DIGEST))
 
     def settings(self) -> str:
-        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs.
-
-        Unless the run is trusted (:mod:`dond_marl.trust`), what its names would run or contact is refused from here on.
-        """
+        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs."""
         text = self.notes().get("config", "")
-        self._refuse_changes(text, self._admit()[0])
         stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
         if stored != [_digest(text)]:
             raise self._damage_error("its settings do not match their digest")
         return text
 
     def config(self) -> Config:
-        """The settings at the start of the run.
+        """The settings at the start of the run; names in them that need anything are not looked up.
 
         Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
         """
-        return parse_stored(self.settings(), f"settings in {self.path}", Config, self._admit()[3])
+        return parse(self.settings(), f"settings in {self.path}", Config, NOTHING)
 
     def members(self) -> tuple[Member, ...]:
-        """All members in the order of the config, snapshots in the order of joining; see :meth:`settings` for trust."""
+        """All members in the order of the config, snapshots in the order of joining."""
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
-        members = tuple(Member(*row) for row in self._rows(query))
+        members = tuple(Member(name, self._spec(spec), *row) for name, spec, *row in self._rows(query))
         odd = next((member for member in members if not f"{member.name}{member.spec}".isprintable()), None)
         if odd is not None:  # it would move the cursor of a terminal
             raise LedgerError(f"{self.path}: the name or spec of a member cannot be printed: {odd.name[:80]!a}")
-        self._refuse_changes([member.spec for member in members if member.spec is not None], self._admit()[1])
         return members
 
-    def require_trust(self) -> None:
-        """Raise :class:`~dond_marl.errors.UntrustedError` if the run is not trusted, before it is resumed."""
-        self._admit(require_trust)
-
-    def in_use(self) -> contextlib.AbstractContextManager[None]:
-        """Use the names of the run, such as the specs of its members: see :func:`dond_marl.trust.names_of`."""
-        return names_of(self._admit()[3])
-
-    def _admit(self, check: Callable[..., Document] = admit) -> tuple[str, list[str], str, Document]:
-        """Check once whether the names of the run are trusted; ``check``: how, see :mod:`dond_marl.trust`.
-
-        Returns the settings and the specs that were checked: no others may be used.
-        """
-        if check is admit and self._admitted is not None:
-            return self._admitted
-        specs = [spec for (spec,) in self._rows("SELECT spec FROM members WHERE spec IS NOT NULL ORDER BY position")]
-        signatures = [value for (value,) in self._rows("SELECT value FROM notes WHERE key = ?", SIGNATURE)]
-        config = self.notes().get("config", "")
-        portable = "".join(value for (value,) in self._rows("SELECT value FROM meta WHERE key = 'settings'"))
-        document, hazards = names_in(config, specs, portable)
-        opened = check(str(self.path.parent), document, hazards, signatures[0] if signatures else None)
-        self._admitted = config, specs, portable, opened
-        return self._admitted
-
-    def _refuse_changes(self, now: object, checked: object) -> None:
-        if now != checked:
-            raise LedgerError(f"{self.path}: its settings or members were changed while it was read; open it again")
+    def _spec(self, text: str | None) -> Spec | None:
+        spec = None if text is None else read_spec(text)
+        if spec is None and text is not None:
+            raise LedgerError(f"{self.path}: a member is no occupant: {text[:80]!a}")
+        return spec
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
         """States of the learners by name after a round (-1: before the first); the latest by default."""
@@ -435,8 +401,8 @@ class ReadLedger(Ledger):
 
     _checked_seals = False
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, allow: Permission = NOTHING) -> None:
+        self.path, self.allow = path, allow._replace(folders=(*allow.folders, path.parent))
         if not path.is_file():
             raise LedgerError(f"{path.parent} is not the folder of a league: it has no {path.name}")
         with self._ledger_errors("opened"):

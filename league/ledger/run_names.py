@@ -7,15 +7,23 @@ as ``checkpoints/NAME-DIGITS.json``, with the first digits of its weights' diges
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import re
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import InputError, UntrustedError, quote
 from dond_marl.files import user_path
-from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, spec_name
+from dond_marl.occupants import (
+    ANYTHING,
+    NOTHING,
+    OccupantNameError,
+    Permission,
+    Spec,
+    catalogue,
+    check_needs,
+    read_spec,
+)
 from league.ledger.run_directory import (
     CHECKPOINTS,
     KINDS,
@@ -32,24 +40,24 @@ from partners.rosters import ROSTERS
 DIGITS = 8  # of the digest of weights, in the name of their checkpoint
 
 
-def expand_run_name(text: str) -> str:
-    """The spec of the occupant that ``text`` names by a run or a file; another text is returned unchanged.
+def spec_of_run(text: str, named: Spec | None, *, trust: bool) -> Spec | None:
+    """The spec of the occupant that ``text`` names by a run or a file; ``None`` for another text.
 
     For names that a user gives: what is stored are the specs. Folders are looked up as given, then under ``runs``;
-    a single word names a folder of ``runs`` only, and only if no occupant and no roster has that name.
-    Raises :class:`~dond_marl.occupants.OccupantNameError` for a run without a checkpoint, a league without that member,
-    and a name that can be nothing else and does not exist.
+    a single word names a folder of ``runs`` only, and only if no occupant and no roster has that name. ``named``: the
+    text as a spec, if it is one; ``trust`` as for :func:`dond_marl.occupants.expand_run_name`. Raises
+    :class:`~dond_marl.occupants.OccupantNameError` for a run without a checkpoint, a league without that member, and a
+    name that can be nothing else and does not exist, and :class:`~dond_marl.errors.UntrustedError`.
     """
-    with contextlib.suppress(OccupantNameError):
-        kind, _ = parse_spec(text)
-        if kind != text or kind in (*ROSTERS, *catalogue()) or not (RUNS / kind).is_dir():
-            return text
-        text = str(RUNS / kind)
+    if named is not None:
+        if named.kind != text or named in (*ROSTERS, *catalogue()) or not (RUNS / named).is_dir():
+            return None
+        text = str(RUNS / named)
     place, colon, member = text.strip().partition(":")
     try:
         path = next((each for each in (user_path(place), RUNS / place) if each.exists()), None)
     except OSError:  # the text is too long to be a path
-        return text
+        return None
     if path is None and place.endswith(".json"):
         raise OccupantNameError(f"{quote(text)}: there is no such file")
     if path is None and (RUNS in Path(place).parents or re.fullmatch(r"[\w./-]+/\d+", place)):
@@ -59,39 +67,37 @@ def expand_run_name(text: str) -> str:
         hint = f" (did you mean {runs[near[0]]}{colon}{member}?)" if near else ""
         raise OccupantNameError(f"{quote(text)}: there is no such run{hint}")
     if path is None or path.suffix == ".py":
-        return text
+        return None
     try:
         if member:
-            return _member_of(find_run(path).path, member)
-        return spec_name({"kind": "checkpoint", "path": str(_newest_checkpoint(path))})
-    except OccupantNameError:
+            return _member_of(find_run(path).path, member, ANYTHING if trust else NOTHING)
+        return Spec("checkpoint", {"path": str(_newest_checkpoint(path))})
+    except (OccupantNameError, UntrustedError):
         raise
     except (InputError, RunError, OSError) as error:
         raise OccupantNameError(f"{quote(text)}: {error}") from error
 
 
-def expand_run_names(settings: Any) -> Any:
+def expand_run_names(settings: Any, *, trust: bool = False) -> Any:
     """The settings of a user's file with the runs expanded that it names as partner, members or held-out members."""
     if not isinstance(settings, dict):
         return settings
     env = settings.get("env")
     if isinstance(env, dict) and "partner" in env:
-        settings = {**settings, "env": {**env, "partner": _expand(env["partner"])}}
+        settings = {**settings, "env": {**env, "partner": _expand(env["partner"], trust)}}
     for key in ("members", "heldout"):
         if isinstance(settings.get(key), list):
-            settings = {**settings, key: [_expand(each) for each in settings[key]]}
+            settings = {**settings, key: [_expand(item, trust) for item in settings[key]]}
     return settings
 
 
-def _expand(value: object) -> object:
+def _expand(value: object, trust: bool) -> object:
     """A spec, as text or as a mapping whose kind may be a run's name, with that expanded."""
-    if isinstance(value, str):
-        return value if value.isidentifier() else expand_run_name(value)  # a word may be another name of a roster
+    if isinstance(value, str) and not value.isidentifier():  # a word may be another name of a roster
+        return spec_of_run(value, read_spec(value), trust=trust) or value
     if isinstance(value, dict) and isinstance(value.get("kind"), str) and "/" in value["kind"]:
-        spec = expand_run_name(value["kind"])
-        if spec != value["kind"]:
-            kind, parameters = parse_spec(spec)
-            return {**parameters, **value, "kind": kind}
+        spec = spec_of_run(value["kind"], None, trust=trust)
+        return value if spec is None else {**spec.parameters, **value, "kind": spec.kind}
     return value
 
 
@@ -116,12 +122,15 @@ def checkpoints_in(path: Path) -> list[Path]:
     return sorted((path / CHECKPOINTS).glob("step_*.json"), reverse=True)
 
 
-def _member_of(run: Path, name: str) -> str:
-    """The spec of a member of the league in ``run``, by name; a network is written next to the ledger."""
+def _member_of(run: Path, name: str, allow: Permission) -> Spec:
+    """The spec of a member of the league in ``run``, by name; a network is written next to the ledger.
+
+    ``allow``: what other members' specs may need.
+    """
     from league.ledger.ledger import ReadLedger
 
-    with ReadLedger(run / LEDGER) as ledger:
-        members = {member.name: member for member in ledger.members()}
+    with ReadLedger(run / LEDGER, allow) as ledger:
+        members, allow = {member.name: member for member in ledger.members()}, ledger.allow
     trained, _, digits = name.rpartition("-")
     if name in members:
         trained, digits = name, ""
@@ -129,6 +138,7 @@ def _member_of(run: Path, name: str) -> str:
         raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
     spec = members[trained].spec
     if spec is not None:
+        check_needs([spec], allow, str(run))
         return spec
     from league.ledger.export import read_member  # loads PyTorch
     from partners.network.checkpoint import save_checkpoint
@@ -138,4 +148,4 @@ def _member_of(run: Path, name: str) -> str:
     target = run / CHECKPOINTS / f"{trained}-{note['blob'][:DIGITS]}.json"
     target.parent.mkdir(exist_ok=True)
     save_checkpoint(target, network, note)
-    return spec_name({"kind": "checkpoint", "path": str(target)})
+    return Spec("checkpoint", {"path": str(target)})

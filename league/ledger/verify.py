@@ -11,12 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from dond_marl.batch import Games
-from dond_marl.errors import UntrustedError
-from dond_marl.occupants import OccupantNameError, parse_spec
+from dond_marl.occupants import OccupantNameError, missing_needs
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
-from dond_marl.trust import refuse_hazards
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.settings.read import Config
@@ -39,7 +37,7 @@ def replay_leg(
 ) -> Games | str:
     """Replay the games of a leg and check them against its facts; returns the games, or the reason why it failed.
 
-    Members that are expensive to query are not replayed.
+    Members that are expensive to query are not replayed, nor those that need more than the ledger allows.
     """
     members, before = {member.name: member for member in ledger.members()}, ledger.states(number - 1)
     try:
@@ -47,8 +45,8 @@ def replay_leg(
         for name in leg.seats:
             blob = before[name].blob if name in before else members[name].blob
             spec = members[name].spec
-            if spec is not None and refuse_hazards(*parse_spec(spec)) is not None:
-                return f"cannot be replayed: {name} is not trusted, so it is not run"
+            if spec is not None and (needs := missing_needs(spec, ledger.allow)):
+                return f"cannot be replayed: {name} needs {', '.join(sorted(needs))}, and is used with --trust alone"
             if members[name].costly:
                 return f"cannot be replayed: {name} would be queried"
             players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)))
@@ -61,7 +59,7 @@ def replay_leg(
             reveal_partner_utilities=config.env.reveal_partner_utilities,
             illegal=config.env.illegal or "raise",
         )
-    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, UntrustedError, OSError) as error:
+    except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, OSError) as error:
         return f"cannot be replayed: {error}"
     if facts_of(games).tobytes() != leg.facts.tobytes():
         return "have other results when replayed on this machine"

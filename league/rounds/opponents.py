@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.occupants import parse_spec
 from dond_marl.randomness import generator
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Group, Kind, Prospects
 from league.settings.learners import Branch, LearnerConfig, branches_of
@@ -217,7 +216,7 @@ def _kind(learner: str, member: Member) -> Kind:
         return "main"
     if member.live:
         return "live"
-    return "generated" if member.spec is not None and parse_spec(member.spec)[0] == "generated" else "fixed"
+    return "generated" if member.spec is not None and member.spec.kind == "generated" else "fixed"
 
 
 def _snapshots(history: History, opponents: Sequence[int]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from dond_marl.occupants import ANYTHING, NOTHING, check_needs
 from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, InProcess, cores
 from league.ledger.ledger import Ledger
@@ -17,7 +18,7 @@ from league.rounds.planner import RoundPlan, first_states, members_of, plan_roun
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueLog, LeagueProgress, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings
-from league.settings.sections import BackendConfig, EnvConfig
+from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import Findings, findings_of
@@ -48,15 +49,22 @@ class LeagueOutcome(NamedTuple):
 
 
 def run_league(
-    config: Config | None, directory: RunDirectory, watcher: Watcher, backend: BackendConfig | None = None
+    config: Config | None,
+    directory: RunDirectory,
+    watcher: Watcher,
+    backend: BackendConfig | None = None,
+    *,
+    trust: bool = False,
 ) -> LeagueOutcome:
     """Play a league to its end in ``directory``, from the first round that is not in its ledger.
 
     ``config``: checked by :func:`league.api.check_league`; ``None`` for the run's own settings. ``backend`` replaces
-    theirs, without effect on rows. Raises :class:`RunError`, :class:`league.ledger.ledger.LedgerError`, and
-    :class:`league.tasks.devices.DeviceError` if a learner's device is missing.
+    theirs, without effect on rows. ``trust``: a resumed run may use code, files, services and keys that it names.
+    Raises :class:`~dond_marl.errors.UntrustedError` without it for a run that names any, :class:`RunError`,
+    :class:`league.ledger.ledger.LedgerError`, and :class:`league.tasks.devices.DeviceError` if a learner's device is
+    missing.
     """
-    with directory, Ledger(directory.ledger) as ledger:
+    with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         config = _begin_or_resume(config, directory, ledger, watcher)
         write_atomically(directory.path / "config.yaml", ledger.settings())
         for key in UNUSED:
@@ -92,7 +100,7 @@ def _evaluate(
     from league.tables.final import write_final_files  # the evaluation loads PyTorch
 
     watcher.on_analysis("held-out evaluation")
-    final = evaluate_run(directory, config, report=watcher.on_step)
+    final = evaluate_run(directory, config, report=watcher.on_step, trust=True)
     write_final_files(directory.path, final)
     return findings, final
 
@@ -117,9 +125,10 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
         ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))
         return config
     refuse_damaged_start(ledger)
-    ledger.require_trust()
     meta, notes = ledger.meta(), ledger.notes()
     started = ledger.config()
+    specs = [member.spec for member in ledger.members() if member.spec is not None]
+    check_needs(dict.fromkeys([*names_in(started), *specs]), ledger.allow, str(directory.path))
     if config is None:
         config = started
         check_devices(config.learners)

@@ -5,11 +5,11 @@ All mistakes are reported at once (:class:`ConfigError`), each with file, line, 
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path as FilePath
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, Notice, quote
-from dond_marl.occupants import OccupantNameError, spec_name
-from dond_marl.trust import KEY_EFFECTS, RUNNING_EFFECTS, admit, hazards_in
+from dond_marl.files import read_text
+from dond_marl.occupants import ANYTHING, NOTHING, Permission
 from league.settings.layers import (
     Complaint,
     Layer,
@@ -43,6 +43,7 @@ from league.settings.sections import (
     Section,
     optional,
     refuse_mistakes,
+    spec_of_item,
 )
 from league.settings.training import Hyperparameters
 
@@ -230,9 +231,7 @@ def load_config(
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
     """
-    file = file_layer(os.fspath(path))
-    _refuse_foreign_keys(os.fspath(path), file)
-    layers = [file, command_line_layer(overrides)]
+    layers = [file_layer(os.fspath(path)), command_line_layer(overrides)]
     for layer in layers:
         layer.data = expand(layer.data)
     if dry_run:
@@ -243,23 +242,25 @@ def load_config(
     return _build(layers, model)
 
 
-def _refuse_foreign_keys(path: str, file: Layer) -> None:
-    """Send no key to a server that both a file names: the user trusts the file once, or types the two.
-
-    All else in a config is used as it stands: a config is a script that its user chose to run.
-    """
-    hazards = hazards_in(file.data)
-    document = json.dumps(sorted(map(str, hazards)))
-    admit(path, document, {hazard for hazard in hazards if hazard.effect in KEY_EFFECTS})
-
-
 def parse(
     text: str,
     label: str = "settings",
     model: type[Settings] = Config,  # type: ignore[assignment]  # as above
+    allow: Permission = ANYTHING,
 ) -> Settings:
-    """The settings, a ``model``, in a YAML text; ``label`` names it in a message. Raises :class:`ConfigError`."""
-    return _build([text_layer(text, label)], model)
+    """The settings, a ``model``, in a YAML text; ``label`` names it in a message. Raises :class:`ConfigError`.
+
+    ``allow``: what names may need to be looked up, :data:`~dond_marl.occupants.NOTHING` for a text of another origin.
+    """
+    return _build([text_layer(text, label)], model, allow)
+
+
+def parse_stored(path: os.PathLike[str], model: type[Settings]) -> Settings:
+    """The settings, a ``model``, in a file of a run folder, where no name is looked up that needs anything.
+
+    Raises ``OSError`` and :class:`ConfigError`.
+    """
+    return parse(read_text(FilePath(path)), os.fspath(path), model, NOTHING)
 
 
 def dump(config: BaseModel) -> str:
@@ -302,7 +303,7 @@ def other_settings(run: os.PathLike[str], started: BaseModel, current: BaseModel
     )
 
 
-def _build(layers: list[Layer], model: type[Settings]) -> Settings:
+def _build(layers: list[Layer], model: type[Settings], allow: Permission = ANYTHING) -> Settings:
     """The settings of all layers together. Raises :class:`ConfigError` with every mistake in them."""
     sections = [key for key, field in model.model_fields.items() if isinstance(field.annotation, type(BaseModel))]
     merged = merge(layers, sections)
@@ -312,7 +313,7 @@ def _build(layers: list[Layer], model: type[Settings]) -> Settings:
         raise ConfigError(layers[0].complaints)
     config = None
     try:
-        config = model.model_validate(merged.data)
+        config = model.model_validate(merged.data, context={"allow": allow})
     except ValidationError as error:
         errors = error.errors(include_url=False)
         lists = {details["loc"][:-1] for details in errors}
@@ -437,18 +438,13 @@ def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
     """The value of a key with stand-ins; each item of a list belongs to its key, a member keeps its name."""
     if isinstance(value, list | tuple):
         return [_stand_in(key, item, replaced) for item in value]
-    is_name = isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value))
-    if is_name and any(hazard.effect in RUNNING_EFFECTS for hazard in hazards_in(value)):
-        spec = (
-            {inner: part for inner, part in value.items() if inner != "name"} if isinstance(value, Mapping) else value
-        )
-        try:
-            text = spec_name(spec.get("spec", spec) if isinstance(spec, dict) else spec)
-        except OccupantNameError:
-            text = str(spec)
-        replaced.append(text)
-        name = value.get("name", text[:80]) if isinstance(value, Mapping) else text[:80]
-        return {"kind": STAND_IN, "name": name} if key in LISTS else INSTEAD.get(key, STAND_IN)
-    if is_name or not isinstance(value, Mapping):
+    if isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value)):
+        spec = spec_of_item(value)
+        if spec is None or "code" not in spec.needs:
+            return value
+        replaced.append(spec)
+        name = value.get("name") if isinstance(value, Mapping) else None
+        return {"kind": STAND_IN, "name": name or spec.text[:80]} if key in LISTS else INSTEAD.get(key, STAND_IN)
+    if not isinstance(value, Mapping):
         return value
     return {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from dond_marl.errors import quote
-from dond_marl.occupants import OccupantNameError, spec_name
+from dond_marl.occupants import OccupantNameError, Spec
 from league.settings.layers import Path, format_path
-from league.settings.sections import MemberConfig, wrong
+from league.settings.sections import MemberConfig, spec_of_item, wrong
 from partners.rosters import DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
@@ -27,7 +27,7 @@ NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # a ros
 OF_BENCH = f"the evaluations on the roster {TEST2} are logged: run `dond bench` with --against {TEST2} and --reason"
 
 
-def zoo() -> list[str]:
+def zoo() -> list[Spec]:
     """The members of the roster train."""
     return list(roster(TRAIN))
 
@@ -97,23 +97,20 @@ def _is_roster(item: Any) -> bool:
     return isinstance(item, str) and item in NAMES
 
 
-def _members(name: str, named: set[str | None]) -> list[str]:
+def _members(name: str, named: set[Spec | None]) -> list[Spec]:
     members = roster(NAMES[name])
     return [member for member, plain in zip(members, _plain(members), strict=True) if plain not in named]
 
 
 @lru_cache(maxsize=4)
-def _plain(members: tuple[str, ...]) -> tuple[str, ...]:
+def _plain(members: tuple[Spec, ...]) -> tuple[Spec, ...]:
     return tuple(map(plain_name, members))
 
 
-def _spec(item: Any) -> str | None:
+def _spec(item: Any) -> Spec | None:
     """The plain name of an item's occupant; ``None`` for an item that is refused later."""
-    if isinstance(item, MemberConfig):
-        item = item.spec
-    if isinstance(item, Mapping):
-        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
+    spec = spec_of_item(item)
     try:
-        return plain_name(spec_name(item))
-    except (OccupantNameError, TypeError, AttributeError):  # it is refused elsewhere
+        return None if spec is None else plain_name(spec)
+    except OccupantNameError:  # it is refused elsewhere
         return None

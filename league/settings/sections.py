@@ -6,15 +6,16 @@ Occupants are made once while the models are built: an unknown name or parameter
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
+    PlainValidator,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -22,15 +23,19 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from dond_marl.errors import Notice, UntrustedError, quote
+from dond_marl.errors import Notice, quote
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import (
+    ANYTHING,
     OccupantNameError,
-    check_spec,
+    Permission,
+    Spec,
+    find_factory,
+    missing_needs,
     parse_spec,
     pin_spec,
+    read_spec,
     seat_occupant,
-    spec_name,
     unpin_spec,
 )
 from dond_marl.scenarios.sources import (
@@ -59,18 +64,25 @@ def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
     return PydanticCustomError("wrong", "{text}", {"text": text, "key": key})
 
 
-def _occupant(value: object) -> object:
-    """The canonical spec of an occupant. Raises if the occupant cannot be made."""
+def permission(info: ValidationInfo) -> Permission:
+    """What the names in the settings may need to be looked up; the user's own may need anything."""
+    allow: Permission = (info.context or {}).get("allow", ANYTHING)
+    return allow
+
+
+def _occupant(value: object, info: ValidationInfo) -> Spec:
+    """The spec of an occupant. Raises if the occupant cannot be made; one that is not allowed is not made."""
     if not isinstance(value, str | Mapping) or len(str(value)) > MAX_TEXT:
         raise wrong(f"an occupant is a name, name(parameter=value, ...) or a mapping with 'kind'; got {quote(value)}")
     try:
-        spec = pin_spec(value)
-        if parse_spec(spec)[0] in UNSCRIPTED:
-            check_spec(spec)  # made when the league begins: reading settings reads no weights
+        spec = parse_spec(value)
+        if missing_needs(spec, permission(info)):
+            return spec
+        spec = pin_spec(spec)
+        if spec.kind in UNSCRIPTED:
+            find_factory(spec)  # made when the league begins: reading settings reads no weights
         else:
             seat_occupant(spec)
-    except UntrustedError:  # a stored run of another person: its settings can be read, the occupant cannot be made
-        return spec
     except OccupantNameError as error:
         cut = isinstance(value, str) and value.count("(") != value.count(")")
         raise wrong(f"{error}{' (in a list in [...] put quotes around it)' if cut else ''}") from None
@@ -83,7 +95,8 @@ def _printable(text: str) -> str:
     return text
 
 
-Occupant = Annotated[str, BeforeValidator(_occupant)]
+AS_TEXT = PlainSerializer(str, return_type=str, when_used="json")
+Occupant = Annotated[Spec, PlainValidator(_occupant), AS_TEXT]
 PathText = Annotated[str, AfterValidator(_printable)]
 
 
@@ -98,6 +111,25 @@ class Section(BaseModel):
     """A part of the settings: unknown keys are refused, values are not converted and do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    def implied_names(self) -> Iterator[Spec]:
+        """The names that further keys of this section stand for, such as an address."""
+        return iter(())
+
+
+def names_in(settings: object) -> Iterator[Spec]:
+    """All names in settings: of occupants and rewards, and those that other keys stand for."""
+    if isinstance(settings, Spec):
+        yield settings
+    elif isinstance(settings, Section):
+        yield from settings.implied_names()
+        for key in type(settings).model_fields:
+            yield from names_in(getattr(settings, key))
+    elif isinstance(settings, Mapping):
+        yield from names_in(list(settings.values()))
+    elif isinstance(settings, list | tuple):
+        for item in settings:
+            yield from names_in(item)
 
 
 def optional(default: Any, **options: Any) -> Any:
@@ -116,7 +148,7 @@ class EnvConfig(Section):
     """
 
     id: Literal["DealOrNoDialog-v0"] = "DealOrNoDialog-v0"
-    partner: Occupant = "heuristic"
+    partner: Occupant = Spec("heuristic")
     max_turns: int = Field(default=10, ge=1, le=100)
     disagree: Disagree = "ends"
     scenarios: SourceName = "uniform"
@@ -197,11 +229,11 @@ class EnvConfig(Section):
 
         A :class:`Notice` reports the replacement: training and evaluation are then against the fallback.
         """
-        name = spec_name(resolve_fallback(self.partner))
-        if name == self.partner:
+        partner = resolve_fallback(self.partner)
+        if partner == self.partner:
             return self
-        warnings.warn(f"{self.partner}: no such checkpoint here, so {name} is the partner", Notice, stacklevel=2)
-        return self.model_copy(update={"partner": name})
+        warnings.warn(f"{self.partner}: no such checkpoint here, so {partner} is the partner", Notice, stacklevel=2)
+        return self.model_copy(update={"partner": partner})
 
     def rules(self) -> Rules:
         return Rules(self.max_turns, self.disagree, self.message_length)
@@ -278,6 +310,15 @@ class LeagueConfig(Section):
     )
 
 
+def spec_of_item(item: object) -> Spec | None:
+    """The spec of an item of a list of members, as written; ``None`` for one that is refused when it is validated."""
+    if isinstance(item, MemberConfig):
+        return item.spec
+    if isinstance(item, Mapping):
+        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
+    return read_spec(item) if isinstance(item, str | Mapping) else None
+
+
 class MemberConfig(Section):
     """A member that does not learn: a unique name, by default the spec itself, and the occupant's spec."""
 
@@ -286,15 +327,15 @@ class MemberConfig(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_spec(cls, value: Any) -> Any:
+    def _from_spec(cls, value: Any, info: ValidationInfo) -> Any:
         """``boulware(exponent=4)`` or ``{kind: boulware, exponent: 4, name: stubborn Bob}``."""
         if isinstance(value, Mapping):
             if value.keys() == {"name", "spec"}:
                 return value
-            spec = _occupant({key: value for key, value in value.items() if key != "name"})
+            spec = _occupant({key: value for key, value in value.items() if key != "name"}, info)
         else:
-            spec = _occupant(value)
-        usual = unpin_spec(str(spec))
+            spec = _occupant(value, info)
+        usual = unpin_spec(spec).text
         name = value.get("name", usual) if isinstance(value, Mapping) else usual
         if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
             advice = "" if name is not usual else "; give it one with {kind: ..., name: ...}"
@@ -303,7 +344,7 @@ class MemberConfig(Section):
 
     def to_yaml(self) -> str | dict[str, Any]:
         """The shortest YAML value that reads back as this member."""
-        return self.spec if self.name == self.spec else {"name": self.name, "spec": self.spec}
+        return self.name if self.name == self.spec else {"name": self.name, "spec": self.spec.text}
 
 
 OtherTracker = Literal["wandb"]  # besides TensorBoard, see league.ledger.trackers
@@ -333,6 +374,10 @@ class BackendConfig(Section):
     )
     workers: int | None = Field(default=None, ge=1, le=4096, description="left out: one for every core")
     ray_address: PathText | None = Field(default=None, description="HOST:PORT or auto")
+
+    def implied_names(self) -> Iterator[Spec]:
+        if self.ray_address is not None:
+            yield Spec("ray", {"address": self.ray_address})
 
     @model_validator(mode="after")
     def _consistent(self) -> BackendConfig:

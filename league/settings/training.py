@@ -5,22 +5,23 @@ Reading them loads no PyTorch; that is loaded when a network is made.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
-from dond_marl.errors import UntrustedError
-from dond_marl.occupants import OccupantNameError, check_spec
+from dond_marl.occupants import OccupantNameError, Spec, find_factory, missing_needs
 from dond_marl.seats import UNREACHED_BOUND
 from league.settings.sections import (
+    AS_TEXT,
     EnvConfig,
     LoggingConfig,
     Occupant,
     PathText,
     Section,
     optional,
+    permission,
     wrong,
 )
 from partners.learning.first_weights import FirstWeightsError, first_network, init_name
@@ -37,11 +38,12 @@ MAX_LAYERS, MAX_WIDTH = 8, 4_096
 _LEARNER = LearnerSettings()  # its defaults are those of the settings
 
 
-def _reward(value: object) -> object:
+def _reward(value: object, info: ValidationInfo) -> Spec:
     try:
-        with suppress(UntrustedError):  # as in league.settings.sections: it can be read, not made
-            reward_of(value)  # type: ignore[arg-type]  # other types are refused
-        return reward_name(value)  # type: ignore[arg-type]  # a text, by now
+        name = reward_name(value, permission(info))  # type: ignore[arg-type]  # other types are refused
+        if not missing_needs(name, permission(info)):
+            reward_of(name)
+        return name
     except RewardError as error:
         raise wrong(str(error)) from None
 
@@ -54,7 +56,7 @@ def _init_from(value: object) -> object:
         raise wrong(f"must be {error}" if str(error).startswith("the path") else str(error)) from None
 
 
-RewardName = Annotated[str, BeforeValidator(_reward)]
+RewardName = Annotated[Spec, PlainValidator(_reward), AS_TEXT]
 InitFrom = Annotated[str | None, BeforeValidator(_init_from)]
 
 
@@ -196,7 +198,7 @@ class HintsConfig(Section):
     """
 
     mode: HintMode = "none"
-    expert: Occupant = Field(default="expert", description="the occupant that gives hints of mode expert")
+    expert: Occupant = Field(default=Spec("expert"), description="the occupant that gives hints of mode expert")
     cadence_k: int = Field(default=1, ge=1, le=100, description="decisions from one hint to the next")
     dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
     provider: Provider = "auto"
@@ -208,6 +210,11 @@ class HintsConfig(Section):
     )
     options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
     privileged: bool = False
+
+    def implied_names(self) -> Iterator[Spec]:
+        if self.mode == "llm":
+            settings = {"provider": self.provider, "model": self.models.hf, "prompt_path": self.prompt_path}
+            yield Spec("llm", {**{key: value for key, value in settings.items() if value is not None}, **self.options})
 
     @property
     def privileged_note(self) -> str:
@@ -222,7 +229,7 @@ class HintsConfig(Section):
         if reserved:
             raise wrong(f"{', '.join(reserved)}: the hints have keys of their own for that, next to options", "options")
         try:
-            check_spec({"kind": "llm", **self.options})
+            find_factory({"kind": "llm", **self.options})
         except OccupantNameError as error:
             raise wrong(str(error), "options") from None
         url = "base_url" in self.options

@@ -21,7 +21,7 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import ANYTHING, Permission, Spec, missing_needs, seat_occupant
 from dond_marl.scenarios.sources import PARTS, ScenarioSource, lewis_space, view_parts
 from dond_marl.seats import Partner
 from dond_marl.solvers.adaptive import Adaptive, is_enumerable
@@ -82,8 +82,8 @@ def stored_references(path: Path = STORED) -> Mapping[str, Reference]:
 
 
 def reference_of(spec: Spec) -> Reference | None:
-    """The stored reference for an occupant, ``None`` without one."""
-    return stored_references().get(identity(spec))
+    """The stored reference for an occupant; ``None`` without one, as for all that need code, files or services."""
+    return None if spec.needs else stored_references().get(identity(spec))
 
 
 @lru_cache(maxsize=1)
@@ -124,13 +124,18 @@ def stored_responses(config: Config) -> Responses:
     return {name: values for name, values in responses.items() if values is not None}
 
 
-def responses_of(config: Config) -> Responses:
-    """Stored points by member and, with ``league.responses: exact``, those of other tractable members, computed now."""
+def responses_of(config: Config, allow: Permission = ANYTHING) -> Responses:
+    """Stored points by member and, with ``league.responses: exact``, those of other tractable members, computed now.
+
+    Members that need more than ``allow`` are left out.
+    """
     responses = dict(stored_responses(config))
     if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
         source = SEATING.source(config.env)
         for member in config.members:
-            values = None if member.name in responses else exact_responses(member.spec, source, config.env.rules())
+            if member.name in responses or missing_needs(member.spec, allow):
+                continue
+            values = exact_responses(member.spec, source, config.env.rules())
             if values is not None:
                 responses[member.name] = values
     return responses
@@ -146,7 +151,7 @@ class ReferencePoints(NamedTuple):
 NO_REFERENCES = ReferencePoints(math.nan, math.nan)
 
 
-def reference_points(partner: str, source: ScenarioSource, rules: Rules, revealed: bool) -> ReferencePoints:
+def reference_points(partner: Spec, source: ScenarioSource, rules: Rules, revealed: bool) -> ReferencePoints:
     """The reference points against ``partner``; the best response's only if stored. ``revealed``: values are public."""
     nash = float(solve(prior_scenarios(source)).nash.point.mean())
     ordinary = source.prior == PRIOR and rules == Rules() and not revealed
@@ -154,7 +159,7 @@ def reference_points(partner: str, source: ScenarioSource, rules: Rules, reveale
     return ReferencePoints(nash, math.nan if stored is None else float(np.mean(stored)))
 
 
-def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
+def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
     """Points of ten of an exact best response in each seat to ``spec``; ``None`` if it is out of reach."""
     partner = seat_occupant(spec)
     if source.table is None or not (exact_by_answers(partner, rules) or is_enumerable(partner, rules)):
@@ -170,7 +175,7 @@ def exact_responses(spec: str | Partner, source: ScenarioSource, rules: Rules) -
     return values[0], values[1]
 
 
-def _stored_points(spec: str) -> tuple[float, float] | None:
+def _stored_points(spec: Spec) -> tuple[float, float] | None:
     try:
         reference = reference_of(spec)
     except InputError:  # missing weights or an unknown name: reported where the member is seated

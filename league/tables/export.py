@@ -20,6 +20,7 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.errors import InputError, missing_library, quote
 from dond_marl.game import SEATS, Act, Ending
+from dond_marl.occupants import ANYTHING, NOTHING
 from dond_marl.records.files import atomic_replace
 from dond_marl.seats import Cause, Rows
 from dond_marl.statistics import Estimate, points_of_ten
@@ -66,12 +67,19 @@ Writer = Callable[[Path, tuple[Column, ...], Iterable[Columns]], None]
 
 
 def export_tables(
-    run: Path, kind: str, folder: Path, names: Iterable[str] | None = None, notify: Notify = lambda _: None
+    run: Path,
+    kind: str,
+    folder: Path,
+    names: Iterable[str] | None = None,
+    notify: Notify = lambda _: None,
+    *,
+    trust: bool = False,
 ) -> list[Path]:
     """Write tables of the ledger of the league in ``run`` as files ``folder/NAME.KIND``; returns their paths.
 
     ``kind`` is a key of :data:`FORMATS`; ``names`` are keys of :data:`TABLES`, all of them by default; ``notify`` is
-    called with a sentence for each leg whose games cannot be exported. Raises :class:`dond_marl.errors.InputError` for
+    called with a sentence for each leg whose games cannot be exported. ``trust``: members may need code and files, so
+    that their acts are replayed. Raises :class:`dond_marl.errors.InputError` for
     an unknown table or a missing library, and :class:`league.ledger.ledger.LedgerError`.
     """
     paths = []
@@ -80,7 +88,7 @@ def export_tables(
     tables = {name: exported_table(name) for name in names or TABLES}
     if kind == "parquet":
         _pyarrow()  # fails before a file is written
-    with open_run(run) as (ledger, directory):
+    with open_run(run, trust) as (ledger, directory):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             paths.append(folder / f"{name}.{kind}")
@@ -89,10 +97,10 @@ def export_tables(
     return paths
 
 
-def frame(run: Path, name: str, notify: Notify = lambda _: None) -> pd.DataFrame:
-    """One table of the ledger of the league in ``run`` as a pandas frame. Raises as :func:`export_tables` does."""
+def frame(run: Path, name: str, notify: Notify = lambda _: None, *, trust: bool = False) -> pd.DataFrame:
+    """One table of the ledger of the league in ``run`` as a pandas frame. As :func:`export_tables`."""
     table = exported_table(name)
-    with open_run(run) as (ledger, directory):
+    with open_run(run, trust) as (ledger, directory):
         batches = list(table.batches(ledger, directory, notify))
     return frame_of({c.name: list(chain.from_iterable(b[c.name] for b in batches)) for c in table.columns}, name)
 
@@ -108,13 +116,13 @@ def frame_of(columns: dict[str, list[Any]], name: str | None = None) -> pd.DataF
 
 
 @contextmanager
-def open_run(run: Path) -> Iterator[tuple[ReadLedger, RunDirectory]]:
-    """Open a run for reading: a snapshot of its ledger, and its folder.
+def open_run(run: Path, trust: bool = False) -> Iterator[tuple[ReadLedger, RunDirectory]]:
+    """Open a run for reading: a snapshot of its ledger, and its folder. ``trust`` as for :func:`export_tables`.
 
     Raises :class:`LedgerError`, and :class:`league.ledger.run_directory.RunNotFound` if there is no run in ``run``.
     """
     directory = find_run(run)
-    with ReadLedger(directory.ledger) as ledger:
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         if not ledger.has_begun:
             raise LedgerError(f"{directory.path}: the run was stopped before it began: there is nothing in its ledger")
         with ledger.snapshot():

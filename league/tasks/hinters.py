@@ -9,9 +9,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.seats import Hinter, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.training import HintsConfig
@@ -79,16 +79,16 @@ def _schedule(hints: HintsConfig, provider: Hinter | None) -> HintSchedule | Non
     return HintSchedule(provider, hints.cadence_k, dropout=hints.dropout, privileged=hints.privileged)
 
 
-def llm_spec(hints: HintsConfig) -> dict[str, Any]:
+def llm_spec(hints: HintsConfig) -> Spec:
     """The occupant that mode ``llm`` queries, with provider ``auto`` resolved on this machine."""
-    return {
-        "kind": "llm",
+    settings = {
         "provider": resolve_provider(hints.provider),
         "model": _model_name(hints),
         "prompt_path": hints.prompt_path,
         "max_requests": hints.max_requests,
         **hints.options,
     }
+    return Spec("llm", settings)
 
 
 def load_local_model(schedule: HintSchedule | None) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dond_marl.errors import UntrustedError
-from dond_marl.occupants import OccupantNameError, catalogue, names_file, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, catalogue, names_file, read_spec, seat_occupant
 from dond_marl.seats import Partner, expensive_to_query
 
 IN_GAMES_ONLY = "it is queried in its games alone (exact=True or --exact also queries the thousands of its answers)"
@@ -13,32 +12,23 @@ COSTLY = frozenset(("human", "llm"))  # the project's expensive occupants
 
 
 @lru_cache(maxsize=4096)
-def kinds_in(spec: str) -> frozenset[str]:
+def kinds_in(spec: Spec) -> frozenset[str]:
     """The kind that a spec names and those in its parameters, as in a mixture; other words there count as kinds too."""
-    try:
-        kind, parameters = parse_spec(spec)
-    except OccupantNameError:  # another text, such as a path
-        return frozenset()
-    inside = [item for value in parameters.values() for item in (value if isinstance(value, list | tuple) else [value])]
-    return frozenset((kind,)).union(*(kinds_in(item) for item in inside if isinstance(item, str)))
+    values = spec.parameters.values()
+    items = [item for value in values for item in (value if isinstance(value, list | tuple) else [value])]
+    inside = (read_spec(item) for item in items if isinstance(item, str))
+    return frozenset((spec.kind,)).union(*(kinds_in(part) for part in inside if part is not None))
 
 
-def is_costly(spec: str) -> bool:
+@lru_cache(maxsize=4096)
+def is_costly(spec: Spec) -> bool:
     """Whether the occupant is expensive to query: a language model or a person.
 
-    Decided by the name, so that a report needs no key, model or file; for occupants of other packages by their traits
-    (:func:`dond_marl.seats.expensive_to_query`). True for an occupant that is not trusted: it cannot be queried.
+    Decided by the name, so that a report needs no key, model or file; for occupants of other packages and files by
+    their traits (:func:`dond_marl.seats.expensive_to_query`), for which they are made.
     """
-    try:
-        return _is_costly(spec)
-    except UntrustedError:
-        return True
-
-
-@lru_cache(maxsize=4096)  # exceptions are not cached: the user may trust the occupant later
-def _is_costly(spec: str) -> bool:
     kinds = kinds_in(spec)
-    if kinds & COSTLY or not is_foreign(kinds):
+    if kinds & COSTLY or not is_foreign(spec):
         return bool(kinds & COSTLY)
     try:
         return expensive_to_query(seat_occupant(spec).traits)
@@ -46,10 +36,11 @@ def _is_costly(spec: str) -> bool:
         return False
 
 
-def is_foreign(kinds: frozenset[str]) -> bool:
-    """Whether one of the kinds is code from outside this project: of another package, or of a file."""
+def is_foreign(spec: Spec) -> bool:
+    """Whether code from outside this project is in an occupant: of another package, or of a file."""
     from partners.catalogue import PARTNERS  # loads clients of language models, which a game in the terminal lacks
 
+    kinds = kinds_in(spec)
     return bool(kinds & (catalogue().keys() - PARTNERS.keys())) or any(map(names_file, kinds))
 
 

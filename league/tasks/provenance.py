@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from dond_marl.occupants import Spec, spec_name
+from dond_marl.occupants import Spec
 from league.settings.read import Config, dump
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig, TrainConfig
@@ -28,7 +28,7 @@ from partners.provenance import (
     refuse_test_roster,
 )
 
-HEURISTIC = "heuristic"  # its greedy act replaces a missing expert's
+HEURISTIC = Spec("heuristic")  # its greedy act replaces a missing expert's
 
 
 def training_ancestry(config: TrainConfig) -> Ancestry:
@@ -91,7 +91,7 @@ def _league_hash(config: Config) -> str:
 
 
 def _identity(league: str, name: str) -> str:
-    return spec_name({"kind": "learner", "league": league, "name": name})
+    return Spec("learner", {"league": league, "name": name}).text
 
 
 def check_training_provenance(config: TrainConfig) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dond_marl.occupants import require_allowed, seat_occupant
+from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.tasks.values import ORACLE_ROLES, ORACLES
 
@@ -78,7 +78,9 @@ class Seating:
         """The partner that plays for ``entrant``.
 
         ``greedy``: a network of this league plays its likeliest action every time; others play as their spec says.
-        Raises :class:`dond_marl.occupants.OccupantNameError` and :class:`league.tasks.blobs.BlobError`.
+        What a member of a run that was opened needs is checked before
+        (:func:`dond_marl.occupants.check_needs`). Raises :class:`dond_marl.occupants.OccupantNameError` and
+        :class:`league.tasks.blobs.BlobError`.
         """
         role, spec = entrant.member.role, entrant.member.spec
         if entrant.blob is not None:
@@ -86,7 +88,6 @@ class Seating:
                 return self._responses[role](entrant.blob, place, role)
             return self._network(entrant.blob, place, greedy)
         assert spec is not None
-        require_allowed(spec)  # it may have been seated for another run
         if self.announce is None:
             return self._occupant(spec)
         self.announce(entrant.name)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.occupants import Permission, Spec, missing_needs
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import UNREACHED_BOUND, Bools, Int8s
 from league.tasks.answers import Answers, count_answers, unreached_in
@@ -55,7 +56,7 @@ class Member:
     """
 
     name: str
-    spec: str | None
+    spec: Spec | None
     role: Role = "fixed"
     split: Split = "train"
     parent: str | None = None
@@ -86,6 +87,10 @@ class Member:
     def costly(self) -> bool:
         """Whether it is expensive to query: see :func:`league.tasks.occupant_kinds.is_costly`."""
         return self.spec is not None and is_costly(self.spec)
+
+    def maybe_costly(self, allow: Permission) -> bool:
+        """Whether it may be expensive to query: also code that ``allow`` lacks, which is not run to find out."""
+        return self.spec is not None and ("code" in missing_needs(self.spec, allow) or self.costly)
 
 
 def oracles_among(members: Iterable[Member]) -> list[str]:

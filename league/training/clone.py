@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dond_marl.dialogues.positions import Positions, choices, human_positions
 from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.statistics import Estimate
 from league.evaluation.evaluate import BOTH, evaluate
@@ -29,7 +29,7 @@ from partners.network.network import PolicyNetwork
 from partners.network.occupants import HUMAN_DIALOGUES, expert_path
 from partners.network.partner import ClonedPartner
 
-HEURISTIC = "heuristic"  # the default partner, for comparison
+HEURISTIC = Spec("heuristic")  # the default partner, for comparison
 SEED = 0  # of the games that measure it
 
 

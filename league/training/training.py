@@ -22,23 +22,22 @@ import torch
 
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.occupants import ANYTHING, NOTHING, Permission, Spec, check_needs, seat_occupant
 from dond_marl.records.files import write_atomically, write_durably
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
-from dond_marl.trust import require_trust
 from hints import HintSchedule
 from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.matches import Result, Terms, heldout_terms, score
 from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
-from league.ledger.trusted_names import read_settings, write_settings
 from league.ledger.verify import refuse_other_occupants
-from league.settings.read import dump, other_settings
+from league.settings.read import dump, other_settings, parse_stored
+from league.settings.sections import names_in
 from league.settings.training import TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
 from league.tasks.devices import check_devices, on_device
@@ -357,7 +356,7 @@ def _plan(config: TrainConfig, source: ScenarioSource) -> Practice:
     plan = settings.practice(config.env, source, settings.seed)
     if not settings.exact_reply:
         return plan
-    exact = _exact_targets(spec_name(config.env.partner), plan.rules, source.prior)
+    exact = _exact_targets(config.env.partner, plan.rules, source.prior)
     if settings.likeliest and not exact.covers_all:
         raise InputError(
             "training.likeliest: env.partner may draw an intractable partner, and rewards of greedy acts teach "
@@ -367,7 +366,7 @@ def _plan(config: TrainConfig, source: ScenarioSource) -> Practice:
 
 
 @lru_cache(maxsize=1)
-def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
+def _exact_targets(partner: Spec, rules: Rules, prior: str) -> ExactTargets:
     """Exact targets against ``partner`` over the scenarios of ``lewis``, shared by all trainings of a process.
 
     Raises :class:`~dond_marl.errors.InputError` if no member of it is tractable.
@@ -376,17 +375,24 @@ def _exact_targets(partner: str, rules: Rules, prior: str) -> ExactTargets:
 
 
 def train(
-    config: TrainConfig | None, directory: RunDirectory, watcher: Watcher, closing: ClosingReport | None = None
+    config: TrainConfig | None,
+    directory: RunDirectory,
+    watcher: Watcher,
+    closing: ClosingReport | None = None,
+    *,
+    trust: bool = False,
 ) -> tuple[Training, bool]:
     """Train in ``directory`` until all decisions are made or ``watcher`` stops it; returns whether it is complete.
 
-    Without a ``config`` the run's own settings are used. With ``closing``, which receives the progress, a complete
-    training is also scored on held-out scenarios (:attr:`Training.closing`), and its trackers get the score.
+    Without a ``config`` the run's own settings are used. ``trust``: a resumed run may use code, files, services and
+    keys that it names; without it one that names any raises :class:`~dond_marl.errors.UntrustedError`. With
+    ``closing``, which receives the progress, a complete training is also scored on held-out scenarios
+    (:attr:`Training.closing`), and its trackers get the score.
     ``KeyboardInterrupt``, and the failure of a partner, a hint provider, a judge, a reward or an update, is raised
     after the latest whole update, which is finite, is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
     with directory:
-        training = _resume_or_begin(config, directory.path, watcher)
+        training = _resume_or_begin(config, directory.path, watcher, ANYTHING if trust else NOTHING)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.on_open(training, directory.path)
         with ProgressLog(directory.path, training, watcher.warn) as log:
@@ -424,11 +430,12 @@ def train(
         return training, training.is_complete
 
 
-def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -> Training:
+def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, allow: Permission) -> Training:
     """The training of a run folder, from its newest readable checkpoint or from the start."""
     settings = path / SETTINGS
     if settings.is_file():
-        stored = read_settings(path, TrainConfig, require_trust)
+        stored = parse_stored(settings, TrainConfig)
+        check_needs(dict.fromkeys(names_in(stored)), allow._replace(folders=(path,)), str(path))
         refused = other_settings(path, stored.portable(), (config or stored).portable())
         if refused is not None:
             raise RunError(refused)
@@ -436,7 +443,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher) -
     elif config is None:
         raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
     else:
-        write_settings(path, dump(config))
+        write_durably(settings, dump(config).encode())
     checkpoints = checkpoints_in(path)
     training = begin(config, anew=not checkpoints)
     for checkpoint in checkpoints:
@@ -554,7 +561,7 @@ def _queries(training: Training) -> Iterator[QueryEstimate]:
         yield hint_queries(config.hints, games, decisions, "for hints in practice")
         yield hint_queries(whole, closing, round(closing * own), f"for hints {after}")
     if expensive_to_query(training.partner.traits):
-        name = spec_name(partner)
+        name = partner.text
         yield QueryEstimate(name, "which plays", games, decisions, games * most)
         yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most)
     if JUDGE in config.training.reward:

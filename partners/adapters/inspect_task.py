@@ -18,7 +18,7 @@ from inspect_ai.scorer import Score, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, TaskState, solver
 
 from dond_marl.game import SEATS
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.seats import Partner
 from partners.adapters.spoken import AS_SHIPPED, GameRow, Manner, SpokenGame, rows
 from partners.best_response import ActValues, act_values_against
@@ -34,7 +34,7 @@ _RESULT = "result"
 
 @task  # type: ignore[untyped-decorator]
 def negotiate(
-    opponent: Spec | Partner | None = "heuristic",
+    opponent: SpecLike | Partner | None = "heuristic",
     games: int = 200,
     scenarios: Any = "lewis",
     split: str | None = "test",

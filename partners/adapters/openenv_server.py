@@ -14,7 +14,7 @@ from typing import Any
 from openenv.core.env_server import Action, Environment, Observation, State, create_app
 from pydantic import Field
 
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.seats import Partner
 from partners.adapters.spoken import AS_SHIPPED, Manner, SpokenGame, rows
 
@@ -40,7 +40,7 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(self, opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED) -> None:
+    def __init__(self, opponent: SpecLike | Partner = "heuristic", manner: Manner = AS_SHIPPED) -> None:
         super().__init__()
         self._opponent, self._manner = seat_occupant(opponent, one_game=True), manner
         self._game: SpokenGame | None = None
@@ -74,7 +74,7 @@ class NegotiationServer(Environment[NegotiationReply, NegotiationObservation, St
         return NegotiationObservation(prompt=prompt, seat=game.seat, refused=refused, done=game.is_over, reward=reward)
 
 
-def server(opponent: Spec | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:
+def server(opponent: SpecLike | Partner = "heuristic", manner: Manner = AS_SHIPPED, sessions: int = 64) -> Any:
     """The FastAPI application, with at most ``sessions`` at a time. Raises the opponent's exceptions."""
     seated = seat_occupant(opponent, one_game=True)
     make = partial(NegotiationServer, seated, manner)

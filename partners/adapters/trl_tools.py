@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from dond_marl.game import Act, Action, IllegalAct, Triple
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.seats import Partner
 from partners.adapters.spoken import AS_SHIPPED, Manner, SpokenGame, rows
 from partners.llm.prompt import Template
@@ -34,7 +34,7 @@ class Negotiation:
     A subclass with other class attributes is another environment: another opponent, or another :class:`Manner`.
     """
 
-    opponent: ClassVar[Spec | Partner] = "heuristic"
+    opponent: ClassVar[SpecLike | Partner] = "heuristic"
     manner: ClassVar[Manner] = AS_SHIPPED
 
     def __init__(self) -> None:

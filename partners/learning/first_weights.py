@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import OccupantNameError, Spec, check_spec, parse_spec, spec_name
+from dond_marl.occupants import WEIGHTS, OccupantNameError, Spec, find_factory, read_spec
 from partners.network.occupants import HOW_TO_MAKE_SUPERVISED, SUPERVISED, disagree_only_refuses, expert_path
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ class FirstWeightsError(InputError):
 def init_name(value: object) -> str:
     """The canonical form of ``init_from``. Raises :class:`FirstWeightsError`; no weights are read."""
     if isinstance(value, str) and value.isprintable():
-        if _occupant(value) is not None:
+        if (spec := _occupant(value)) is not None:
             try:
-                check_spec(value)
-                _path(value)
+                find_factory(spec)
+                _path(spec)
             except OccupantNameError as error:
                 raise FirstWeightsError(str(error)) from None
-            return spec_name(value)
+            return spec
         if value.endswith(".json"):
             return value
     raise FirstWeightsError(
@@ -75,7 +75,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
 
 def as_occupant(init_from: str) -> Spec:
     """The occupant spec of a canonical ``init_from``."""
-    return {"kind": "checkpoint", "path": init_from} if _occupant(init_from) is None else init_from
+    return _occupant(init_from) or Spec("checkpoint", {"path": init_from})
 
 
 def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
@@ -123,23 +123,17 @@ def with_beliefs_of(shape: NetworkShape, network: PolicyNetwork, seed: int) -> P
     return made.to(network.device)
 
 
-def _occupant(init_from: str) -> tuple[str, dict[str, Any]] | None:
-    """Kind and parameters if ``init_from`` names an occupant, ``None`` if it is a path."""
-    try:
-        kind, parameters = parse_spec(init_from)
-    except OccupantNameError:
-        return None
-    return (kind, parameters) if kind in ("expert", "checkpoint") else None
+def _occupant(init_from: str) -> Spec | None:
+    """The spec if ``init_from`` names an occupant, ``None`` if it is a path."""
+    spec = read_spec(init_from)
+    return spec if spec is not None and spec.kind in WEIGHTS else None
 
 
 def _path(init_from: str) -> Path:
-    occupant = _occupant(init_from)
-    if occupant is None:
-        return Path(init_from)
-    kind, parameters = occupant
-    if kind == "checkpoint":
-        return Path(str(parameters["path"]))
-    return expert_path(**{name: value for name, value in parameters.items() if name in ("path", "kind")})
+    spec = as_occupant(init_from)
+    if spec.kind == "checkpoint":
+        return Path(str(spec.parameters["path"]))
+    return expert_path(**{name: value for name, value in spec.parameters.items() if name in ("path", "kind")})
 
 
 def _check(shape: NetworkShape, needed: NetworkShape, init_from: str) -> None:

@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.errors import Blame, InputError, RunFailure, UntrustedError, error_line, quote
+from dond_marl.errors import Blame, InputError, RunFailure, error_line, quote
 from dond_marl.occupants import (
-    DIGEST,
+    ANYTHING,
     OccupantNameError,
+    Permission,
+    Spec,
     check_factory,
+    missing_needs,
     names_file,
     parse_spec,
     pin_spec,
-    require_allowed,
-    spec_name,
 )
 from dond_marl.scenarios.sources import Scenarios
 from partners.judges.language_model import llm_judge
@@ -35,7 +36,7 @@ from partners.judges.styles import StyleReward
 from partners.parameters import check_number
 
 Points = NDArray[np.float64]
-OWN = "own"
+OWN = Spec("own")
 MOST_PAY = 1e6  # points of ten; far less than what overflows a network's numbers
 _LONGEST = 1_000  # characters of a spec
 
@@ -176,41 +177,41 @@ REWARDS: dict[str, Callable[..., Reward]] = {
 
 def reward_of(spec: str) -> Reward:
     """The reward named by ``spec``, the same object for the same name. Raises :class:`RewardError`."""
-    name = reward_name(spec)
-    require_allowed(name)  # it may be stored for another document
-    return _make_reward(name)
+    return _make_reward(reward_name(spec))
 
 
 @lru_cache(maxsize=256)  # one judge, with its connection and its budget, per name and process
-def _make_reward(name: str) -> Reward:
-    kind, parameters = parse_spec(name)
-    factory = check_factory("reward", REWARDS, kind, parameters)
-    if names_file(kind):
-        parameters.pop(DIGEST, None)
+def _make_reward(spec: Spec) -> Reward:
+    kind, factory = spec.kind, check_factory("reward", REWARDS, spec)
 
     def failure(error: BaseException) -> RewardError:
         reason = error if isinstance(error, ValueError) else error_line(error)
         return RewardError(f"the reward {kind} cannot be made: {reason}")
 
-    with Blame(failure, UntrustedError, RunFailure):
-        reward = factory(**parameters)
+    with Blame(failure, RunFailure):
+        reward = factory(**spec.arguments)
     if not callable(reward):
         raise RewardError(f"the reward {kind} is no function of (games, earned, scenarios), but {reward!r:.100}")
     return cast("Reward", reward)
 
 
-def reward_name(spec: str) -> str:
-    """The canonical name of a reward, ``svo(angle=45)``; values are not checked. Raises :class:`RewardError`."""
+def reward_name(spec: str, allow: Permission = ANYTHING) -> Spec:
+    """The spec of a reward, ``svo(angle=45)``; values are not checked. Raises :class:`RewardError`.
+
+    A name that needs more than ``allow`` is not looked up, as code in a file runs for it.
+    """
     message = f"a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got {spec!r:.100}"
     if not isinstance(spec, str) or len(spec) > _LONGEST:
         raise RewardError(message)
     try:
-        kind, parameters = parse_spec(spec, _first_parameter)
+        name = parse_spec(spec, _first_parameter)
     except OccupantNameError:
         raise RewardError(message) from None
     try:
-        check_factory("reward", REWARDS, kind, parameters)
-        return pin_spec(spec) if names_file(kind) else spec_name(spec, _first_parameter)
+        if missing_needs(name, allow):
+            return name
+        check_factory("reward", REWARDS, name)
+        return pin_spec(name) if names_file(name.kind) else name
     except OccupantNameError as error:
         raise RewardError(str(error)) from None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dond_marl.errors import quote, require_library
 from dond_marl.files import read_text
-from dond_marl.occupants import spec_name
+from dond_marl.occupants import Spec
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
@@ -51,10 +51,10 @@ def llm_provenance(parameters: Mapping[str, Any]) -> OccupantProvenance:
         elif folder.exists():
             name = folder.name
     prompt = _sha256(template.text)
-    identity: dict[str, object] = {"kind": "llm", "provider": provider, "model": name, "prompt_sha256": prompt}
+    identity: dict[str, object] = {"provider": provider, "model": name, "prompt_sha256": prompt}
     if settings["sorted_items"]:
         identity["sorted_items"] = True
-    return OccupantProvenance(spec_name({**identity, **{name: settings[name] for name in _SHAPING}}), past)
+    return OccupantProvenance(Spec("llm", {**identity, **{name: settings[name] for name in _SHAPING}}).text, past)
 
 
 @declare_provenance(llm_provenance)

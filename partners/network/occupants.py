@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dond_marl.files import user_folder, user_path
-from dond_marl.occupants import OccupantNameError, Spec, parse_spec, seat_occupant
+from dond_marl.files import cache_folder, user_path
+from dond_marl.occupants import OccupantNameError, Spec, find_factory, seat_occupant
 from dond_marl.seats import Cause, Decisions, Partner, Traits, Turns, constant
 
 EXPERT = Path(__file__).parents[1] / "experts" / "ppo.json"
@@ -99,7 +99,7 @@ def resolve_fallback(spec: Spec) -> Spec:
     a missing expert is therefore a training against the fallback, under the fallback's name.
     """
     while isinstance(seat_occupant(spec), StandIn):
-        spec = parse_spec(spec)[1]["fallback"]
+        spec, _ = find_factory(spec.parameters["fallback"])
     return spec
 
 
@@ -109,7 +109,7 @@ def expert_path(path: str | None = None, kind: str = KINDS[0]) -> Path:
         raise OccupantNameError(f"kind of 'expert' must be one of {', '.join(KINDS)}; got {kind!r}")
     if path is not None:
         return user_path(path)
-    return EXPERT if kind == "ppo" else user_folder("cache") / SUPERVISED
+    return EXPERT if kind == "ppo" else cache_folder() / SUPERVISED
 
 
 def disagree_only_refuses(about: dict[str, Any]) -> bool:

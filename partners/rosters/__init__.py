@@ -3,7 +3,7 @@
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev* and *dev2*, the second of which no
 learner trains with; *test2* has partners that this project's author did not write, and is for reported evaluations,
 each of which is logged (:mod:`league.bench.test2`). Members are specs as text, written as
-:func:`dond_marl.occupants.spec_name` writes them, sorted. A roster's hash is the SHA-256 of its members, one per line.
+:class:`dond_marl.occupants.Spec` writes them, sorted. A roster's hash is the SHA-256 of its members, one per line.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import InputError, quote
-from dond_marl.occupants import Spec, check_spec, parse_spec, spec_name
+from dond_marl.occupants import Spec, find_factory, names_file, parse_spec
 
 
-def plain_name(spec: Spec) -> str:
+def plain_name(spec: Spec) -> Spec:
     """A spec without parameters at their defaults: ``linear(exponent=1, floor=0.5)`` is ``linear``.
 
-    Raises :class:`dond_marl.occupants.OccupantNameError` for an unknown occupant. Occupants inside are not changed.
+    Code in a file is not run, so its spec stays as it is, as do occupants inside. Raises
+    :class:`dond_marl.occupants.OccupantNameError` for an unknown occupant.
     """
-    kind, given = parse_spec(spec)
-    defaults = {name: p.default for name, p in inspect.signature(check_spec(spec)).parameters.items()}
-    plain = {name: match_default_type(value, defaults.get(name)) for name, value in given.items()}
-    return spec_name({"kind": kind, **{name: value for name, value in plain.items() if value != defaults.get(name)}})
+    if names_file(spec.kind):
+        return spec
+    defaults = {name: p.default for name, p in inspect.signature(find_factory(spec)[1]).parameters.items()}
+    plain = {name: match_default_type(value, defaults.get(name)) for name, value in spec.parameters.items()}
+    return Spec(spec.kind, {name: value for name, value in plain.items() if value != defaults.get(name)})
 
 
 def match_default_type(value: object, default: object) -> object:
@@ -39,12 +41,8 @@ FAMILIES_BY = {"independent": "program", "negmas": "agent"}  # occupants of many
 
 
 def family_of(spec: Spec) -> str:
-    """The family of a partner: its kind, or the name of its program (``independent``) or agent (``negmas``).
-
-    Raises :class:`dond_marl.occupants.OccupantNameError` for text that is no spec.
-    """
-    kind, given = parse_spec(spec)
-    return str(given.get(FAMILIES_BY.get(kind, ""), kind))
+    """The family of a partner: its kind, or the name of its program (``independent``) or agent (``negmas``)."""
+    return str(spec.parameters.get(FAMILIES_BY.get(spec.kind, ""), spec.kind))
 
 
 FILE = Path(__file__).with_name("rosters.yaml")
@@ -65,38 +63,39 @@ class Rosters(NamedTuple):
     seed: int  # the published seed that the rosters were drawn from
     families: dict[str, dict[str, tuple[int | float | str, ...]]]  # families of candidates: values by parameter
     roles: dict[str, str]  # of each family: train, dev or dev2 if it is in that roster only, else shared
-    members: dict[str, tuple[str, ...]]  # by roster, each sorted
+    members: dict[str, tuple[Spec, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
     test2_seed: int  # the published seed of the members of test2 that were drawn
     test2_date: str  # when test2 was drawn, before anything was evaluated on it
 
 
-def roster(name: str) -> tuple[str, ...]:
+def roster(name: str) -> tuple[Spec, ...]:
     """The members of one of :data:`ROSTERS`, sorted specs. Raises :class:`InputError` for others."""
     if name not in ROSTERS:
         raise InputError(RENAMED if name == FORMER else f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return load_rosters().members[name]
 
 
-def occupants_named(name: str) -> tuple[str, ...]:
+def occupants_named(name: str) -> tuple[Spec, ...]:
     """The members of ``zoo``, which is the roster train, of ``bank``, or of a roster. Raises :class:`InputError`."""
     return bank() if name == "bank" else roster(TRAIN if name == "zoo" else name)
 
 
-def bank() -> tuple[str, ...]:
+def bank() -> tuple[Spec, ...]:
     """The bank of ``bayes_reply``: programs of the families of the roster train, sorted specs.
 
     None is a member of dev or dev2 or decides like one.
     """
     import yaml  # imported on use: playing needs no YAML
 
-    return tuple(yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"])
+    return tuple(map(parse_spec, yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"]))
 
 
 def author_of(spec: Spec) -> str:
     """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, or else ``project``."""
-    kind, given = parse_spec(spec)
-    return str(given["program"])[0] if kind == "independent" else kind if kind == "negmas" else "project"
+    if spec.kind == "independent":
+        return str(spec.parameters["program"])[0]
+    return spec.kind if spec.kind == "negmas" else "project"
 
 
 def members_hash(members: Iterable[str]) -> str:
@@ -111,7 +110,7 @@ def load_rosters(path: Path = FILE) -> Rosters:
 
     try:
         held = yaml.safe_load(path.read_text(encoding="utf-8"))
-        members = {name: tuple(map(str, held[name]["members"])) for name in ROSTERS}
+        members = {name: tuple(map(parse_spec, held[name]["members"])) for name in ROSTERS}
         hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
         families = {family: _values(row["values"]) for family, row in held["families"].items()}
         roles = {family: str(row["role"]) for family, row in held["families"].items()}

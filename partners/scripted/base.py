@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.seats import Partner, Traits
 from partners.parameters import check_fields
 
@@ -37,7 +37,7 @@ class RandomPartner(ScriptedPartner):
 class Wrapper:
     """A partner that plays as another occupant, ``of``, with something changed; it has the traits of that one."""
 
-    def __init__(self, of: Spec | Partner = "heuristic", **parameters: float) -> None:
+    def __init__(self, of: SpecLike | Partner = "heuristic", **parameters: float) -> None:
         self.of = seat_occupant(of)
         self._parameters = {"of": of if isinstance(of, str) else repr(of), **parameters}
 

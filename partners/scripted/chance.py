@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import Act
-from dond_marl.occupants import Spec
+from dond_marl.occupants import SpecLike
 from dond_marl.seats import Bools, Cause, Decisions, Doubles, Int8s, Partner, Traits, Turns, are_offers, constant
 from dond_marl.splits import action_count, action_index, grid, grid_size, one_hot_probabilities
 from partners.parameters import Range, Rationality, Share, check_number, check_order
@@ -319,7 +319,7 @@ class Trembling(Wrapper):
     - ``rate``: 0..1, the probability of a mistake.
     """
 
-    def __init__(self, of: Spec | Partner = "heuristic", rate: float = 0.1) -> None:
+    def __init__(self, of: SpecLike | Partner = "heuristic", rate: float = 0.1) -> None:
         check_number("rate", rate, 0, 1)
         super().__init__(of, rate=rate)
         self.rate = rate

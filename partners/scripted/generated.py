@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import MAX_VALUE, Act
-from dond_marl.occupants import OccupantNameError, Spec, parse_spec, spec_name
+from dond_marl.occupants import Spec, read_spec
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns, are_offers, decide, worth
 from partners.scripted.menu import Menu, first_best, menu, splits_at
 from partners.scripted.offers import (
@@ -247,7 +247,7 @@ def describe(program: int, without: str = "") -> str:
     return "; ".join(text.format_map(numbers) for text in holding)
 
 
-def describe_spec(spec: Spec | None) -> str:
+def describe_spec(spec: str | None) -> str:
     """A generated occupant in words; empty for every other occupant, and where the parameters are no legal ones."""
     occupant = _read_spec(spec)
     if occupant is None:
@@ -270,11 +270,12 @@ def name_programs(name: str, noise: Doubles) -> list[str]:
     return [occupant.play_program(number).name for number in occupant.draw_programs(noise).tolist()]
 
 
-def _read_spec(spec: Spec | None) -> Generated | None:
+def _read_spec(name: str | None) -> Generated | None:
+    """The generated occupant that a member, a record or a player is called by, if it is one."""
+    spec = None if name is None else read_spec(name)
     try:
-        kind, parameters = parse_spec(spec or "")
-        return Generated(**parameters) if kind == "generated" else None
-    except (OccupantNameError, TypeError, ValueError):
+        return Generated(**spec.parameters) if spec is not None and spec.kind == "generated" else None
+    except (TypeError, ValueError):
         return None
 
 
@@ -343,7 +344,7 @@ class Generated:
         """The occupant as it is typed, such as ``generated(program=5)``."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = {name: value for name, value in settings.items() if value not in (None, "")}
-        return spec_name({"kind": "generated", **changed})
+        return Spec("generated", changed).text
 
     def play_program(self, number: int) -> Generated:
         """The occupant that plays program ``number`` only, with the same group of neutral dials."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import GameBatch
 from dond_marl.game import Act
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.randomness import NOISE_WIDTH, derive_uniforms
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Rows, Traits, Turns, decide, expensive_to_query
@@ -39,7 +39,11 @@ class Rollouts:
     """
 
     def __init__(
-        self, model: Spec | Partner, simulations: int = 16, candidates: int = 0, own: Spec | Partner | None = None
+        self,
+        model: SpecLike | Partner,
+        simulations: int = 16,
+        candidates: int = 0,
+        own: SpecLike | Partner | None = None,
     ) -> None:
         check_whole_number("simulations", simulations, 1, MOST_SIMULATIONS)
         check_whole_number("candidates", candidates, 0, MOST_SIMULATIONS)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import ITEMS, MAX_VALUE, Triple
-from dond_marl.occupants import Spec
+from dond_marl.occupants import SpecLike
 from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Turns
 from dond_marl.solvers.contexts import beliefs
@@ -75,7 +75,7 @@ class Announcer(Wrapper):
     - ``of``: an occupant, which chooses the acts.
     """
 
-    def __init__(self, of: Spec | Partner = "heuristic") -> None:
+    def __init__(self, of: SpecLike | Partner = "heuristic") -> None:
         super().__init__(of)  # no further parameters
 
     def act(self, turns: Turns) -> Decisions:
@@ -214,7 +214,7 @@ class Liar(Wrapper):
     - ``leave``: 0..1, the share of its whole value that it assumes the listener to leave.
     """
 
-    def __init__(self, of: Spec | Partner = "heuristic", leave: float = LEAVE) -> None:
+    def __init__(self, of: SpecLike | Partner = "heuristic", leave: float = LEAVE) -> None:
         check_number("leave", leave, 0, 1)
         super().__init__(of, leave=leave)
         self.leave = leave

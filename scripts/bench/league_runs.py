@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from dond_marl.batch import GameBatch
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import open_source
@@ -216,6 +216,6 @@ def _games_per_match(seconds: float) -> int:
 
 
 def _matches(games: int, number: int) -> list[MatchTask]:
-    members = (Entrant(Member("expert", "expert")), Entrant(Member("heuristic", "heuristic")))
+    members = (Entrant(Member("expert", Spec("expert"))), Entrant(Member("heuristic", Spec("heuristic"))))
     block = Block(0, games)
     return [MatchTask(0, i, members, block, BACKEND_ENV, 0, "the benchmark", 1.0) for i in range(number)]

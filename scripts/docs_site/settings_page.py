@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from dond.study.settings import StudyConfig
 from dond_marl.errors import RunFailure
+from dond_marl.occupants import Spec
 from league.settings.read import Config, describe_allowed
 from league.settings.training import Hyperparameters, TrainConfig, TrainingConfig
 
@@ -100,7 +101,7 @@ COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond league", Config),
     ("dond study", StudyConfig),
 )
-KINDS = {str: "text", int: "a list of integers"}
+KINDS = {Spec: "text", str: "text", int: "a list of integers"}
 HEADS = ("| key | takes | default | meaning |", "|---|---|---|---|")
 HEAD = """# Settings
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import threading
 import tracemalloc
 from pathlib import Path
@@ -14,10 +15,10 @@ from dond_marl.errors import InputError
 from dond_marl.files import (
     append_lines,
     atomic_replace,
+    cache_folder,
     read_bytes,
     read_json_lines,
     remove_temporaries,
-    user_folder,
     user_path,
 )
 
@@ -103,7 +104,7 @@ def test_only_files_of_unfinished_writes_are_removed(tmp_path):
 
 @pytest.fixture
 def no_variables(monkeypatch, tmp_path):
-    for name in ("DOND_MARL_CACHE", "DOND_MARL_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+    for name in ("DOND_MARL_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -114,27 +115,34 @@ def test_home_of_an_unknown_user_is_refused(no_variables, tmp_path):
         user_path("~nosuch/x")
 
 
-@pytest.mark.parametrize(("kind", "own"), [("cache", "DOND_MARL_CACHE"), ("config", "DOND_MARL_HOME")])
-def test_relative_user_folders_are_ignored(no_variables, kind, own, monkeypatch, tmp_path):
-    assert user_folder(kind) == tmp_path / f".{kind}" / "dond-marl"
-    shared = f"XDG_{kind.upper()}_HOME"
+def test_relative_cache_folders_are_ignored(no_variables, monkeypatch, tmp_path):
+    assert cache_folder() == tmp_path / ".cache" / "dond-marl"
     for relative in ("relative", "", "~nosuch/x"):
-        monkeypatch.setenv(shared, relative)
-        monkeypatch.setenv(own, relative)
-        assert user_folder(kind) == tmp_path / f".{kind}" / "dond-marl"
-    monkeypatch.setenv(shared, "/shared")
-    assert user_folder(kind) == Path("/shared/dond-marl")
-    monkeypatch.setenv(own, "/shared")
-    assert user_folder(kind) == Path("/shared")
-    monkeypatch.setenv(own, "~/mine")
-    assert user_folder(kind) == tmp_path / "mine"
+        monkeypatch.setenv("XDG_CACHE_HOME", relative)
+        monkeypatch.setenv("DOND_MARL_CACHE", relative)
+        assert cache_folder() == tmp_path / ".cache" / "dond-marl"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/shared")
+    assert cache_folder() == Path("/shared/dond-marl")
+    monkeypatch.setenv("DOND_MARL_CACHE", "/shared")
+    assert cache_folder() == Path("/shared")
+    monkeypatch.setenv("DOND_MARL_CACHE", "~/mine")
+    assert cache_folder() == tmp_path / "mine"
 
 
-@pytest.mark.parametrize(("kind", "own"), [("cache", "DOND_MARL_CACHE"), ("config", "DOND_MARL_HOME")])
-def test_missing_home_names_the_variable_to_set(no_variables, kind, own, monkeypatch):
+def test_missing_home_names_the_variable_to_set(no_variables, monkeypatch):
     monkeypatch.setenv("HOME", "relative")
-    with pytest.raises(InputError, match=own):
-        user_folder(kind)
+    with pytest.raises(InputError, match="DOND_MARL_CACHE"):
+        cache_folder()
+
+
+def test_only_regular_files_within_the_bound_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    (tmp_path / "large").write_bytes(b"x" * 101)
+    for name in (".", "pipe", "endless", "large"):
+        with pytest.raises(OSError):
+            read_bytes(tmp_path / name, 100)
+    assert len(read_bytes(tmp_path / "large", 101)) == 101
 
 
 def test_no_row_is_lost_where_a_file_system_has_no_locks(tmp_path, monkeypatch):

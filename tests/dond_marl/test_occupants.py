@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.occupants import OccupantNameError, catalogue, parse_spec, seat_occupant, spec_name
+from dond_marl.errors import UntrustedError
+from dond_marl.occupants import (
+    ANYTHING,
+    OccupantNameError,
+    Permission,
+    Spec,
+    catalogue,
+    check_needs,
+    parse_spec,
+    seat_occupant,
+)
 from partners.scripted.heuristic import Heuristic
 from partners.scripted.time_based import Boulware
 from tests.third_party import install as install_in
@@ -87,15 +100,15 @@ def test_invalid_spec(spec, told):
     ],
 )
 def test_canonical_spec_reads_back(spec, written):
-    assert spec_name(spec) == written
+    assert parse_spec(spec).text == written
     assert parse_spec(written) == parse_spec(spec)
-    assert spec_name(written) == written
+    assert parse_spec(written).text == written
 
 
 def test_an_occupant_may_name_another_which_stays_text():
-    kind, parameters = parse_spec("best_response(to=boulware(exponent=4), depth=2)")
-    assert (kind, parameters) == ("best_response", {"to": "boulware(exponent=4)", "depth": 2})
-    assert seat_occupant(parameters["to"]) == Boulware(exponent=4)
+    spec = parse_spec("best_response(to=boulware(exponent=4), depth=2)")
+    assert (spec.kind, spec.parameters) == ("best_response", {"to": "boulware(exponent=4)", "depth": 2})
+    assert seat_occupant(spec.parameters["to"]) == Boulware(exponent=4)
 
 
 @pytest.fixture
@@ -176,10 +189,10 @@ _NAMES = _TEXTS | st.from_regex(r"[a-z_]{1,8}", fullmatch=True) | st.just("of='f
 @given(st.builds(lambda kind, rest: {**rest, "kind": kind}, _NAMES, st.dictionaries(_NAMES, _VALUES, max_size=3)))
 def test_text_and_mapping_parse_alike(spec):
     try:
-        text = spec_name(spec)
+        text = parse_spec(spec).text
     except OccupantNameError:
         return
-    assert parse_spec(text) == parse_spec(spec) and spec_name(text) == text
+    assert parse_spec(text) == parse_spec(spec) and parse_spec(text).text == text
 
 
 @pytest.mark.parametrize(
@@ -195,4 +208,78 @@ def test_text_and_mapping_parse_alike(spec):
 )
 def test_names_that_have_no_text_are_refused(spec):
     with pytest.raises(OccupantNameError):
-        spec_name(spec)
+        parse_spec(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "needs"),
+    [
+        ("boulware(exponent=4)", ""),
+        ("mixture(of=[boulware, heuristic(demand=0.5)])", ""),
+        ("expert(kind=supervised)", ""),
+        ({"kind": "boulware", "name": "stubborn Bob"}, ""),
+        ("checkpoint(path='runs/a/step.json', greedy=True)", "file"),
+        ("expert(path='a.json', fallback='my.py:P')", "code file"),
+        ("my.py:Partner(rate=2)", "code"),
+        ({"kind": "my.py:Partner", "rate": 2}, "code"),
+        ("best_response(to='my.py:Partner')", "code"),
+        ("mixture(of=[boulware, \"trembling(of='my.py:P')\"])", "code"),
+        ("trembling(of={'my.py:P'})", "code"),
+        ("trembling(of={'my.py:P': 1})", "code"),
+        ("mixture(of=[{'kind': 'my.py:P'}])", "code"),
+        ("human(interface='module:Name')", "code"),
+        ("negmas(agent='a.B', python='python3')", "code"),
+        ("llm", "service key"),
+        ("trembling(of=llm)", "service key"),
+        ("\uff4c\uff4c\uff4d", "service key"),  # letters of full width, which Python reads as llm
+        ("trembling(of='\uff4c\uff4c\uff4d')", "service key"),
+        ("llm_judge(style=stubborn)", "service key"),
+        ("llm(prompt_path='prompt.txt', cache='replies.sqlite')", "file service key"),
+        ("llm(provider=hf, model='/home/other/model')", "file service key"),
+        ("other_package(address='http://a', key_env=K)", "service key"),
+        ("other_package(path='weights.zip')", "file"),
+    ],
+)
+def test_needs_of_a_spec(spec, needs):
+    assert parse_spec(spec).needs == set(needs.split())
+
+
+def test_weights_in_a_folder_need_no_permission(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run").mkdir()
+    Path("run/link.json").symlink_to(tmp_path / "outside.json")
+    allow = Permission(folders=(Path("run"),))
+    inside = parse_spec("best_response(to=\"checkpoint(path='run/main.json')\")")
+    check_needs([inside, Spec("tough")], allow, "run")
+    for path in ("outside.json", "run/../outside.json", "run/link.json", "run/a\0b.json"):
+        with pytest.raises(UntrustedError):
+            check_needs([Spec("checkpoint", {"path": path})], allow, "run")
+    with pytest.raises(UntrustedError):  # other packages may unpickle it
+        check_needs([Spec("other_package", {"path": "run/main.json"})], allow, "run")
+    check_needs([parse_spec("my.py:P"), Spec("llm")], ANYTHING, "run")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"kind": "my.py:Partner()"},
+        {"kind": "trembling(of='my.py:P')"},
+        {"kind": "my.py:P\uff56"},
+        {"kind": "trembling", "of='my.py:P', rate": 0.1},
+        {"kind": "negmas", "\uff50\uff59\uff54\uff48\uff4f\uff4e": "p"},
+    ],
+)
+def test_names_that_hide_others_are_refused(spec):
+    with pytest.raises(OccupantNameError):
+        parse_spec(spec)
+
+
+def test_spec_is_a_frozen_value():
+    spec = parse_spec("boulware( exponent = 4 )")
+    assert (spec.text, spec.kind, dict(spec.parameters)) == ("boulware(exponent=4)", "boulware", {"exponent": 4})
+    assert spec == Spec("boulware", {"exponent": 4}) == pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec)
+    assert spec.with_parameters(exponent=2).without("exponent") == "boulware" and parse_spec(spec) is spec
+    with pytest.raises(AttributeError):
+        spec.kind = "linear"
+    with pytest.raises(TypeError):
+        spec.parameters["exponent"] = 2

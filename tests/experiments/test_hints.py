@@ -44,13 +44,12 @@ TELLS, MIXED, NOBODY = HintArm("expert", 0.0), HintArm("expert", 0.5), HintArm("
 def test_language_model_settings(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     config = load_config(CONFIG, ("experiment.hinters=[llm,llm(provider=hf)]",), HintExperimentConfig)
-    asked, own = llm_spec(hint_settings(config, "llm")), hint_settings(config, "llm(provider=hf)")
+    asked, own = llm_spec(hint_settings(config, "llm")).parameters, hint_settings(config, "llm(provider=hf)")
     assert asked["model"] == PRETRAINED and asked["provider"] == "hf" and asked["sorted_items"]
     assert own.mode == "expert" and hint_provider(own).partner.traits == seat_occupant("llm(provider=hf)").traits
     named = load_config(CONFIG, ("hints.models.hf=mine", "hints.options={prompt: short}"), HintExperimentConfig)
-    assert llm_spec(hint_settings(named, "llm"))["model"] == "mine" and "dtype" not in llm_spec(
-        hint_settings(named, "llm")
-    )
+    changed = llm_spec(hint_settings(named, "llm")).parameters
+    assert changed["model"] == "mine" and "dtype" not in changed
     assert _hinter_identity(config, "llm") != _hinter_identity(named, "llm")
 
 

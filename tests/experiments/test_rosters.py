@@ -120,8 +120,8 @@ def test_the_shipped_rosters_have_the_sizes_that_were_published():
 
 
 def test_half_of_dev2_has_new_families():
-    known = {parse_spec(member)[0] for member in roster(TRAIN)}
-    strangers = [member for member in roster(DEV2) if parse_spec(member)[0] not in known]
+    known = {parse_spec(member).kind for member in roster(TRAIN)}
+    strangers = [member for member in roster(DEV2) if parse_spec(member).kind not in known]
     assert len(roster(DEV2)) * 0.4 <= len(strangers) <= len(roster(DEV2)) * 0.6
 
 
@@ -129,14 +129,14 @@ def test_families_are_in_the_rosters_of_their_roles_alone():
     rosters = load_rosters()
     assert rosters.roles == roles_of(rosters.families, rosters.seed)
     for name in DRAWN:
-        assert {rosters.roles[parse_spec(member)[0]] for member in roster(name)} <= {"shared", name}
+        assert {rosters.roles[parse_spec(member).kind] for member in roster(name)} <= {"shared", name}
 
 
 def test_every_member_was_drawn_from_its_family():
     rosters = load_rosters()
     for name in DRAWN:
         for member in roster(name):
-            assert member in candidates(rosters.families, parse_spec(member)[0], rosters.seed)
+            assert member in candidates(rosters.families, parse_spec(member).kind, rosters.seed)
 
 
 def test_record_matches_shipped_rosters():
@@ -151,7 +151,7 @@ def test_record_matches_shipped_rosters():
 
 def test_test_roster_excludes_used_partners():
     assert not set(USED_BEFORE) & set(roster(DEV2))
-    assert {parse_spec(member)[0] for member in USED_BEFORE}.isdisjoint(
+    assert {parse_spec(member).kind for member in USED_BEFORE}.isdisjoint(
         f for f, role in load_rosters().roles.items() if role == DEV2
     )
 
@@ -198,7 +198,9 @@ def test_generated_partners_are_those_that_were_fixed_before_test2():
 
 @pytest.mark.parametrize("author", ["c", "project"])
 def test_some_members_of_test2_are_admitted_again(author, compared):
-    (row,) = [row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(row.member) == author][:1]
+    (row,) = [
+        row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(parse_spec(row.member)) == author
+    ][:1]
     near = compared.nearest(row.member, roster(TRAIN))
     assert near == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
 

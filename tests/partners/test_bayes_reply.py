@@ -142,5 +142,5 @@ def test_the_bank_holds_programs_of_the_families_of_train_and_no_member_of_anoth
     assert len(members) >= 200 and list(members) == sorted(set(members))
     assert yaml.safe_load(BANK.read_text(encoding="utf-8"))["sha256"] == members_hash(members)
     assert not set(members) & {other for name in rosters.members if name != TRAIN for other in rosters.members[name]}
-    assert {rosters.roles[parse_spec(member)[0]] for member in members} == {"shared", "train"}
+    assert {rosters.roles[parse_spec(member).kind] for member in members} == {"shared", "train"}
     assert all(has_tables(seat_occupant(member)) for member in members)

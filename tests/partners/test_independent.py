@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.conformance import _another_past, check_partner, positions
 from dond_marl.game import Ending, Rules
-from dond_marl.occupants import OccupantNameError, check_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, find_factory, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.seats import Cause
@@ -72,7 +72,7 @@ def test_longer_games_than_the_authors_knew_are_refused():
 
 
 def test_an_unknown_program_is_refused_with_the_nearest_names():
-    check_spec("independent(program=a_step_for_step)")
+    find_factory("independent(program=a_step_for_step)")
     with pytest.raises(ValueError, match="56 programs, as a_step_for_step"):
         Independent("step_for_step")
     with pytest.raises(OccupantNameError, match="program"):

@@ -10,7 +10,7 @@ from inspect import signature
 
 import pytest
 
-from dond_marl.occupants import OccupantNameError, catalogue, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, catalogue, parse_spec, seat_occupant
 from partners.catalogue import PARTNERS
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.checkpoint_files import CheckpointError
@@ -225,15 +225,18 @@ def test_no_network_is_built_and_pytorch_is_not_loaded():
 
 
 def test_programs_include_nested_occupants():
-    (time_based,), (prosocial,) = programs("linear"), programs("prosocial")
+    (time_based,), (prosocial,) = programs(Spec("linear")), programs(Spec("prosocial"))
     for name in ("boulware(floor=0.6)", "conceder(exponent=0.1, floor=0.6)", "linear(floor=0.35)"):
-        assert programs(name) == {time_based}
-    assert programs("trembling(of=linear, rate=0.2)") == {time_based, *programs("trembling(of=prosocial)")} - {
-        prosocial
-    }
+        assert programs(parse_spec(name)) == {time_based}
+    assert programs(parse_spec("trembling(of=linear, rate=0.2)")) == {
+        time_based,
+        *programs(parse_spec("trembling(of=prosocial)")),
+    } - {prosocial}
     nested = {"kind": "mixture", "of": ["trembling(of=boulware)", {"kind": "best_response", "to": "prosocial"}]}
-    assert {time_based, prosocial} < programs(nested) and programs("tough").isdisjoint(programs(nested))
-    assert programs("mixture(of=zoo)") > {program for name in roster(TRAIN) for program in programs(name)}
-    assert programs("trembling") > programs("heuristic")  # who is inside by default
-    assert programs("not_installed_here(of=linear)") == {"not_installed_here"}
-    assert programs("checkpoint(path='nowhere.json')") == {"checkpoint"}
+    assert {time_based, prosocial} < programs(parse_spec(nested)) and programs(Spec("tough")).isdisjoint(
+        programs(parse_spec(nested))
+    )
+    assert programs(parse_spec("mixture(of=zoo)")) > {program for name in roster(TRAIN) for program in programs(name)}
+    assert programs(Spec("trembling")) > programs(Spec("heuristic"))  # who is inside by default
+    assert programs(parse_spec("not_installed_here(of=linear)")) == {"not_installed_here"}
+    assert programs(parse_spec("checkpoint(path='nowhere.json')")) == {"checkpoint"}

@@ -17,7 +17,7 @@ import torch
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.occupants import check_spec, parse_spec, seat_occupant, spec_name
+from dond_marl.occupants import find_factory, parse_spec, seat_occupant
 from dond_marl.records.files import read_lines, write_lines
 from dond_marl.records.record import GameRecord, records_of, replay, to_line
 from dond_marl.rollout import rollout
@@ -88,8 +88,8 @@ def read_override(path: Path) -> None:
 
 def read_spec(path: Path) -> None:
     spec = path.read_bytes().decode(errors="surrogateescape")
-    check_spec(spec)
-    assert parse_spec(spec_name(spec)) == parse_spec(spec)
+    find_factory(spec)
+    assert parse_spec(parse_spec(spec).text) == parse_spec(spec)
 
 
 def read_answer(path: Path) -> None:

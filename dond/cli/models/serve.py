@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import click
 
-from dond.cli.shell import Command, integer, print_line
+from dond.cli.shell import Command, integer, print_line, trust_option
 from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from dond_marl.seats import Partner
-from league.ledger.run_names import expand_run_name
 from partners.llm.serving import PolicyServer
 
 PORT = 8000
@@ -29,10 +28,11 @@ PORT = 8000
 @click.option(
     "--prior", default="lewis", metavar="NAME", help="the scenario distribution that occupants assume (lewis)"
 )
-def command(occupants: tuple[str, ...], port: int, prior: str) -> None:
+@trust_option
+def command(occupants: tuple[str, ...], port: int, prior: str, trust: bool) -> None:
     """Serve until stopped."""
     occupants_by_name: dict[str, Partner] = {
-        name: seat_occupant(expand_run_name(name), one_game=True) for name in occupants
+        name: seat_occupant(name, one_game=True, runs=True, trust=trust) for name in occupants
     }
     for name, partner in occupants_by_name.items():
         if partner.traits.human or partner.traits.privileged:

@@ -22,7 +22,7 @@ from dond.table.typed_lines import Reading, read_line
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
-from dond_marl.occupants import catalogue, seat_occupant
+from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
 from dond_marl.records.record import from_json, records_of, replay
 from dond_marl.records.transcript import VARIANTS, phrase_act
 from dond_marl.rollout import OccupantError, rollout
@@ -418,10 +418,10 @@ def test_person_in_a_league_match(monkeypatch):
     catalogue.cache_clear()
     try:
         members = [
-            Member("Ann", 'human(interface="front_door:Keeps")'),
-            Member("Eve", 'human(interface="front_door:Leaves")'),
+            Member("Ann", parse_spec('human(interface="front_door:Keeps")')),
+            Member("Eve", parse_spec('human(interface="front_door:Leaves")')),
         ]
-        against = Entrant(Member("nice", "nice"))
+        against = Entrant(Member("nice", Spec("nice")))
         env = EnvConfig(scenarios="lewis")
         task = [MatchTask(1, 0, (Entrant(who), against), Block(0, 2), env, 0, "a test") for who in members]
         played, left = play_match(task[0], Place(Path())), play_match(task[1], Place(Path()))

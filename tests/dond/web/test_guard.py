@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import sqlite3
@@ -10,6 +9,7 @@ import threading
 import urllib.error
 import urllib.request
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,12 @@ testclient = pytest.importorskip("starlette.testclient", reason="the pages come 
 
 from dond.web.guard import MAX_BODY, Secret  # noqa: E402
 from dond.web.league_follower import Leagues  # noqa: E402
-from dond.web.occupants import MAX_CHECKPOINT, AllowedNames, Desk, OccupantMenu  # noqa: E402
+from dond.web.occupants import Desk, OccupantMenu  # noqa: E402
 from dond.web.pages import application  # noqa: E402
 from dond.web.server import is_loopback  # noqa: E402
+from dond_marl.errors import UntrustedError  # noqa: E402
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
-from dond_marl.occupants import OccupantNameError  # noqa: E402
+from dond_marl.occupants import ANYTHING, OccupantNameError, Permission  # noqa: E402
 from dond_marl.records.record import record_of, to_line  # noqa: E402
 from tests.command import dond  # noqa: E402
 from tests.dond.web.browser import serving  # noqa: E402
@@ -32,7 +33,7 @@ HERE = "http://127.0.0.1"
 
 def pages(folder: Path, secret: Secret | None = None, loopback: str | None = "127.0.0.1"):
     """A client of the pages over a folder."""
-    desk = Desk(list, folder / "games.jsonl", folder, None, 0, AllowedNames())
+    desk = Desk(list, folder / "games.jsonl", folder, None, 0)
     app = application(desk, Leagues(folder, None), None, secret, loopback)
     return testclient.TestClient(app, base_url=HERE, follow_redirects=False)
 
@@ -179,10 +180,6 @@ def place(tmp_path):
     (tmp_path / "outside.json").write_text("{}")
     (inside / "link.json").symlink_to(tmp_path / "outside.json")
     (inside / "fine.json").write_text("{}")
-    (inside / "huge.json").write_text("{}")
-    with (inside / "huge.safetensors").open("wb") as file:
-        file.truncate(MAX_CHECKPOINT + 1)
-    os.mkfifo(inside / "pipe.json")
     return tmp_path
 
 
@@ -191,44 +188,36 @@ PLAIN = (
     "expert(greedy=False)", "mixture(of=['heuristic', 'boulware(exponent=3)'], weights=[1, 2])",
 )  # fmt: skip
 CLOSED = (
-    "checkpoint(path='/dev/zero')", "checkpoint(path='runs/pipe.json')", "checkpoint(path='runs/huge.json')",
-    "checkpoint(path='outside.json')", "checkpoint(path='runs/../outside.json')", "checkpoint(path='runs/link.json')",
+    "checkpoint(path='/dev/zero')", "checkpoint(path='outside.json')", "checkpoint(path='runs/../outside.json')",
+    "checkpoint(path='runs/link.json')",
+    "negmas(agent='a.B', python=python)",
     "expert(path='/etc/passwd')", "llm(base_url='http://192.0.2.1/v1')", "llm(provider=groq)", "llm(prompt_path=x)",
     "best_response(to=checkpoint(path='/dev/zero'))", "mixture(of=['llm(provider=groq)'])",
     "mixture(of=[{'kind': 'checkpoint', 'path': '/dev/zero'}])", "expert(fallback=\"checkpoint(path='/dev/zero')\")",
-    "checkpoint(path='a\\0b')", "mixture(of=[b'x'])", f"boulware(exponent={'9' * 400})",
+    "checkpoint(path='a\\0b')", f"boulware(exponent={'9' * 400})", "trembling(of='\uff4c\uff4c\uff4d')",
 )  # fmt: skip
 
 
-def test_allowed_names(place, monkeypatch):
+def test_typed_names_need_nothing_or_weights_in_the_folders(place, monkeypatch):
     monkeypatch.chdir(place)
-    allowed = AllowedNames((Path("runs"),))
+    menu = OccupantMenu([], Permission(folders=(Path("runs"),)))
     for spec in (*PLAIN, "checkpoint(path='runs/fine.json')"):
-        allowed.check(spec)
+        assert menu.candidate("", spec).name == spec
     for spec in CLOSED:
-        with pytest.raises(OccupantNameError):
-            allowed.check(spec)
-    menu = OccupantMenu([], allowed)
-    for name in CLOSED[:3]:  # typed, and in a record
-        with pytest.raises(OccupantNameError):
-            menu.candidate("", name)
-        with pytest.raises(OccupantNameError):
-            menu.resolve(name)
-    assert menu.resolve("llm").name == "llm"
+        for named in (partial(menu.candidate, ""), menu.of_record().resolve):
+            with pytest.raises((OccupantNameError, UntrustedError)):
+                named(spec)
     for name in ("llm", "mixture(of=[llm, tough])"):  # in a record from elsewhere
-        with pytest.raises(OccupantNameError, match="language model"):
-            menu.without_open_paths().resolve(name)
+        with pytest.raises(UntrustedError):
+            menu.of_record().resolve(name)
 
 
-def test_open_paths(place, monkeypatch):
+def test_open_paths_allow_visitors_and_no_record(place, monkeypatch):
     monkeypatch.chdir(place)
-    allowed = AllowedNames((), anything=True)
+    menu = OccupantMenu([], ANYTHING)
     for spec in ("checkpoint(path='outside.json')", "llm(base_url='http://192.0.2.1/v1')"):
-        allowed.check(spec)
+        assert menu.candidate("", spec).name == spec
+        with pytest.raises(UntrustedError):
+            menu.of_record().resolve(spec)
     with pytest.raises(OccupantNameError, match="no occupant is called"):
-        allowed.check("nobody")
-    menu = OccupantMenu([], allowed)
-    for name in CLOSED[:3]:  # a record from elsewhere opens no path
-        with pytest.raises(OccupantNameError):
-            menu.without_open_paths().resolve(name)
-    assert menu.allowed.anything
+        menu.candidate("", "nobody")

@@ -60,7 +60,7 @@ from dond.web.replay_page import beliefs, best_answer, policy, result_or_reason
 from dond_marl.envs.turn import choose_action
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions, rest, worth
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, Spec, parse_spec, seat_occupant
 from dond_marl.records.record import (
     InexactGame,
     RecordError,
@@ -398,7 +398,7 @@ def test_published_scenarios(data_dir):
 )
 def test_choice_errors(tmp_path, choice, why):
     with pytest.raises(CHOICE_ERRORS, match=re.escape(why)):
-        sitting_of(choice, Candidate("pushover", ""), tmp_path / "g.jsonl", tmp_path)
+        sitting_of(choice, Candidate("", "", spec=Spec("pushover")), tmp_path / "g.jsonl", tmp_path)
 
 
 def test_typed_numbers_and_error_sentences():
@@ -683,7 +683,7 @@ def test_best_responses_and_generated_members_are_described(league):
     first, second = (row.member for row in league.standings[:2])
     members = [member for member in league.members if member.name not in (first, second)]
     oracle = Member(first, None, "oracle", parent="main", born=7)
-    changed = league._replace(members=(*members, oracle, Member(second, "generated(program=5)")))
+    changed = league._replace(members=(*members, oracle, Member(second, parse_spec("generated(program=5)"))))
     shown = panel("ladder", changed)
     assert '<small class="role oracle">' in shown and escape(oracle.description) in shown
     assert '<small class="role oracle">' not in panel("ladder", league)

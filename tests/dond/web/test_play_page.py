@@ -13,7 +13,7 @@ testclient = pytest.importorskip("starlette.testclient", reason="the pages come 
 
 from dond.web import play_page  # noqa: E402
 from dond.web.league_follower import Leagues  # noqa: E402
-from dond.web.occupants import AllowedNames, Desk  # noqa: E402
+from dond.web.occupants import Desk  # noqa: E402
 from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action  # noqa: E402
 from dond_marl.records.record import from_json, replay  # noqa: E402
@@ -27,7 +27,7 @@ class Player:
     """A visitor who plays by the forms of the page."""
 
     def __init__(self, folder):
-        desk = Desk(list, folder / "games.jsonl", folder, None, 0, AllowedNames())
+        desk = Desk(list, folder / "games.jsonl", folder, None, 0)
         app = application(desk, Leagues(folder, None), None, None, "127.0.0.1")
         self.client = testclient.TestClient(app, base_url="http://127.0.0.1")
         self.book, self.address, self.text = folder / "games.jsonl", "", ""

@@ -10,13 +10,11 @@ import pytest
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 
 from dond.web.league_follower import Leagues  # noqa: E402
-from dond.web.occupants import AllowedNames, Desk  # noqa: E402
+from dond.web.occupants import Desk  # noqa: E402
 from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
+from dond_marl.occupants import ANYTHING, Permission  # noqa: E402
 from dond_marl.records.record import record_of, to_line  # noqa: E402
-from league.ledger.ledger import SETTINGS_DIGEST, SIGNATURE, Ledger, _digest  # noqa: E402
-from league.ledger.trusted_names import sign_names  # noqa: E402
-from league.settings.layers import read_yaml, write_yaml  # noqa: E402
 from tests.command import played_league  # noqa: E402
 from tests.loopback import without_proxy_and_key  # noqa: E402
 
@@ -24,13 +22,13 @@ HERE = "http://127.0.0.1"
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
 league: {rounds: 1, block_size: 8, seed: 3, evaluate: false}
-members: [{kind: pushover, name: NAME}, tough]
+members: [{kind: pushover, name: llm}, tough]
 logging: {output_dir: FOLDER}
 """
 
 
 @pytest.fixture(autouse=True)
-def lookups(monkeypatch, tmp_path) -> list[str]:
+def lookups(monkeypatch) -> list[str]:
     """The names of servers that were looked up; a user with a key of Groq's."""
     names: list[str] = []
 
@@ -40,34 +38,13 @@ def lookups(monkeypatch, tmp_path) -> list[str]:
 
     without_proxy_and_key(monkeypatch)
     monkeypatch.setenv("GROQ_API_KEY", "gsk_test")
-    monkeypatch.setenv("DOND_MARL_HOME", str(tmp_path / "user"))
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     return names
 
 
-def league(folder: Path, name: str) -> Path:
-    """A finished league of a pushover called ``name`` and one other member."""
-    return played_league(folder, SETTINGS.replace("NAME", name))
-
-
-def give_spec(run: Path, name: str, spec: str) -> None:
-    """Give a member another spec, as if this user had begun the run with it."""
-    with Ledger(run / "ledger.sqlite") as ledger:
-        config, _ = read_yaml(ledger.settings())
-        config["members"][0]["spec"] = spec
-        text = write_yaml(config)
-        ledger._db.execute("UPDATE members SET spec = ? WHERE member = ?", (spec, name))
-        specs = [specs for (specs,) in ledger._rows("SELECT spec FROM members ORDER BY position")]
-        ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
-        ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
-        ledger._db.execute("INSERT INTO notes VALUES (?, ?)", (SIGNATURE, sign_names(text, specs)))
-        for number in range(-1, ledger.next_round):
-            ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
-
-
-def pages(folder: Path, runs: list[Path], **allowed: bool):
+def pages(folder: Path, runs: list[Path], **allow: Permission):
     """A client of the pages: ``runs`` are in its menus, the leagues of ``folder`` can be watched."""
-    desk = Desk(lambda: runs, folder / "book.jsonl", folder, None, 0, AllowedNames(**allowed))
+    desk = Desk(lambda: runs, folder / "book.jsonl", folder, None, 0, **allow)
     app = application(desk, Leagues(folder / "runs", None), None, None, None)
     return testclient.TestClient(app, base_url=HERE, headers={"origin": HERE})
 
@@ -87,32 +64,20 @@ def look_at(client, game: dict[str, str], **more: str) -> None:
             assert client.get(path, params=params).status_code == 200
 
 
-def test_a_record_queries_no_model_by_way_of_a_member(tmp_path, lookups):
-    run = league(tmp_path, "Rival")
-    give_spec(run, "Rival", "llm")
-    client = pages(tmp_path, [run], anything=True)
-    for names in (("Rival",), ("human", "Rival")):
-        opened = client.post("/replay/open", data={"record": record(*names)}, follow_redirects=False)
-        token = opened.headers["location"].rpartition("token=")[2]
-        look_at(client, {"token": token})
-        look_at(client, {"token": token}, player="0/0")
-    assert not lookups
-
-
 def test_a_book_queries_no_model(tmp_path, lookups):
     (tmp_path / "book.jsonl").write_text(
         record("llm")
         + record("human", "mixture(of=[llm, tough])")
         + record("trembling(of='\uff4c\uff4c\uff4d')")  # letters of full width, which Python reads as llm
     )
-    client = pages(tmp_path, [], anything=True)
+    client = pages(tmp_path, [], typed=ANYTHING, stored=ANYTHING)
     for game in "123":
         look_at(client, {"file": str(tmp_path / "book.jsonl"), "game": game})
     assert not lookups
 
 
 def test_a_watched_member_called_like_a_model_queries_none(tmp_path, lookups):
-    run = league(tmp_path, "llm")
+    run = played_league(tmp_path, SETTINGS)
     client = pages(tmp_path, [])  # its run is not among the newest
     watched = {"run": str(run), "first": "llm", "second": "llm"}
     to = client.post("/league/watch", data=watched, follow_redirects=False).headers["location"]

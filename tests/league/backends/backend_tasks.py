@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dond_marl.occupants import parse_spec
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
 from league.settings.training import HintsConfig
@@ -71,7 +72,7 @@ def install_plugin(folder: Path) -> Path:
 
 
 def seat(spec: str) -> Entrant:
-    return Entrant(Member(spec, spec))
+    return Entrant(Member(spec, parse_spec(spec)))
 
 
 def matches(specs: Sequence[str | Entrant], size: int = 16, first: int = 0) -> list[MatchTask]:

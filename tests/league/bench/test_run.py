@@ -12,7 +12,7 @@ import torch
 
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
+from dond_marl.occupants import OccupantNameError, expand_run_name, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, open_source, view_parts
 from dond_marl.solvers.labels import LABELS, ReadsAs
@@ -225,11 +225,11 @@ def test_roster_is_played_whole():
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
-    assert parse_spec(submission_of_spec(path).player.spec) == ("checkpoint", {"path": path, "greedy": True})
+    assert submission_of_spec(expand_run_name(path)).player.spec == f"checkpoint(greedy=True, path={path!r})"
     expert = submission_of_spec("expert")
     assert (expert.player.spec, expert.name) == ("expert(greedy=True)", "expert")
-    inside = greedy_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]})
-    assert inside["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
+    inside = greedy_spec(parse_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]}))
+    assert inside.parameters["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
     with pytest.raises(InputError):
         submission_of_spec("expert(greedy=False)")
 
@@ -238,7 +238,7 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     lines = []
     for folder in (tmp_path, tmp_path / "elsewhere"):
-        submission = submission_of_spec(str(network(folder / "net.json")), "net")
+        submission = submission_of_spec(expand_run_name(str(network(folder / "net.json"))), "net")
         lines.append(play(submission, opponents_of(["heuristic"])))
         assert lines[-1]["submission"]["learned"] and not lines[-1]["submission"]["met"].startswith("known")
         assert str(tmp_path) not in json.dumps(lines[-1])
@@ -248,7 +248,7 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
 def test_training_with_the_test_roster_is_refused(tmp_path):
     member = roster(DEV2)[0]
     past = NO_PAST.add_opponents([provenance_of(member), provenance_of("linear")])
-    leaked = submission_of_spec(str(network(tmp_path / "leaked.json", **past.note())), "leaked")
+    leaked = submission_of_spec(expand_run_name(str(network(tmp_path / "leaked.json", **past.note()))), "leaked")
     with pytest.raises(ProvenanceError):
         play(leaked, opponents_of([DEV2]))
     row = play(leaked, opponents_of(["linear", "stubborn"]))
@@ -256,7 +256,7 @@ def test_training_with_the_test_roster_is_refused(tmp_path):
 
 
 def test_unknown_provenance_must_be_declared(tmp_path):
-    submission = submission_of_spec(str(network(tmp_path / "old.json")), "old")
+    submission = submission_of_spec(expand_run_name(str(network(tmp_path / "old.json"))), "old")
     member = roster(DEV2)[0]
     for written in (member, identity(member), f"mixture(of=[{member!r}])"):
         with pytest.raises(ProvenanceError):
@@ -315,7 +315,7 @@ def test_shares_of_stored_references():
     row = play(submission_of_spec("heuristic"), opponents_of(partners))
     head = []
     for cell in row["cells"]:
-        side = reference_of(cell["partner"]).seats[cell["seat"]]
+        side = reference_of(parse_spec(cell["partner"])).seats[cell["seat"]]
         assert cell["reference"][ALL] == pytest.approx(side.high, abs=1e-5)
         assert cell["reference_exact"] is side.exact
         _, high = side.values_over(cell["seat"], (1, 2))

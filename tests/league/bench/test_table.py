@@ -11,7 +11,7 @@ import pytest
 from dond.cli.bench import BEGIN, END, renew_table
 from dond_marl import statistics
 from dond_marl.errors import InputError
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import parse_spec, seat_occupant
 from league.bench.arms import MAIN, arms_by_protocol, headline_of, scores_of
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
@@ -137,7 +137,7 @@ def test_one_run_on_a_roster_has_the_interval_of_its_partners():
         families: dict[str, list[float]] = {}
         for partner, own in traits.items():
             if belongs(own):
-                families.setdefault(family_of(partner), []).append(points[partner][0] + 0.5)
+                families.setdefault(family_of(parse_spec(partner)), []).append(points[partner][0] + 0.5)
         assert split[head].estimate.mean == pytest.approx(np.mean([np.mean(own) for own in families.values()]))
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from dond.terminal.tables import print_sections
 from dond_marl.game import SEATS, Act, Rules, Scenario
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import parse_spec, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from league.evaluation.evaluate import BOTH, LAST
@@ -137,7 +137,7 @@ def test_uncertain_reference_has_no_share():
 
 def test_stored_references_need_their_rules():
     source = open_source("lewis", split="test")
-    boulware, quantal = "boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"
+    boulware, quantal = map(parse_spec, ("boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"))
     assert reference_of(boulware).exact and not reference_of(quantal).exact
     found = final_evaluation({"main": "linear"}, {"a": boulware, "b": quantal}, source)
     first, second = found.members[0].matchups
@@ -193,7 +193,7 @@ def test_no_response_is_computed_where_references_are_stored():
     assert asked <= 2 * Rules().max_turns * len(roster(DEV))
     of_dev = {met.opponent: met for met in found.members[0].matchups}
     for name, met in of_dev.items():
-        reference = reference_of(name)
+        reference = reference_of(parse_spec(name))
         assert (met.known is None) == reference.exact
         for seat, side in enumerate(reference.seats):
             assert met.marks[seat].kind == (EXACT if side.exact else BOUND)

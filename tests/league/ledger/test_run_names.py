@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dond.web.occupants import AllowedNames, OccupantMenu, make_partner
+from dond.web.occupants import OccupantMenu, make_partner
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant, short_names
+from dond_marl.occupants import OccupantNameError, Permission, seat_occupant, short_names
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_names import expand_run_name
 from partners.network.checkpoint import load_checkpoint
@@ -52,14 +52,14 @@ def here(folder, monkeypatch):
 def test_training_names_its_newest_checkpoint(here, name):
     newest = sorted(Path("runs/ppo/0001/checkpoints").glob("step_*.json"))[-1]
     spec = expand_run_name(str(newest) if "*" in name else name)
-    assert parse_spec(spec) == ("checkpoint", {"path": str(newest)}) and expand_run_name(spec) == spec
+    assert (spec.kind, spec.parameters) == ("checkpoint", {"path": str(newest)}) and expand_run_name(spec) == spec
     assert short_names([spec]) == {spec: "ppo/0001"}
     assert seat_occupant(spec).traits.learned
 
 
 def test_league_member_is_named_by_its_run(here):
-    assert parse_spec(expand_run_name("runs/league/0001:late")) == ("boulware", {"exponent": 3})
-    snapshot = parse_spec(expand_run_name("league/0001:main@1"))[1]["path"]
+    assert expand_run_name("runs/league/0001:late") == "boulware(exponent=3)"
+    snapshot = expand_run_name("league/0001:main@1").parameters["path"]
     with ReadLedger(Path("runs/league/0001/ledger.sqlite")) as ledger:
         blob = {member.name: member.blob for member in ledger.members()}["main@1"]
     assert load_checkpoint(Path(snapshot)).about["blob"] == blob
@@ -71,11 +71,10 @@ def test_learner_is_exported_under_the_digest_of_its_weights(here):
     with ReadLedger(Path("runs/league/0001/ledger.sqlite")) as ledger:
         blob = ledger.states()["main"].blob
     assert (
-        short == f"league/0001:main-{blob[:8]}"
-        and load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["blob"] == blob
+        short == f"league/0001:main-{blob[:8]}" and load_checkpoint(Path(spec.parameters["path"])).about["blob"] == blob
     )
     assert expand_run_name(short) == expand_run_name("runs/league/0001:main") == spec
-    assert load_checkpoint(Path(parse_spec(spec)[1]["path"])).about["league_member"] == "main"
+    assert load_checkpoint(Path(spec.parameters["path"])).about["league_member"] == "main"
 
 
 def test_earlier_weights_are_named_by_their_digest(here):
@@ -83,7 +82,7 @@ def test_earlier_weights_are_named_by_their_digest(here):
         blobs = [ledger.states(number)["main"].blob for number in (-1, 0, 1)]
     for blob in blobs:
         spec = expand_run_name(f"runs/league/0001:main-{blob[:8]}")
-        about = load_checkpoint(Path(parse_spec(spec)[1]["path"])).about
+        about = load_checkpoint(Path(spec.parameters["path"])).about
         assert (about["blob"], about["league_member"]) == (blob, "main")
     assert len(set(blobs)) == 3
 
@@ -108,8 +107,8 @@ def test_other_names_are_refused(here, name, named):
     assert named in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["none/main", "boulware(exponent=3)", "my_file.py:Third", "a b", "x" * 5000 + "/y"])
-def test_other_texts_are_unchanged(here, name):
+@pytest.mark.parametrize("name", ["boulware(exponent=3)", "my_file.py:Third", "tuogh"])
+def test_other_names_are_unchanged(here, name):
     assert expand_run_name(name) == name
 
 
@@ -119,7 +118,7 @@ def test_specs_in_files_and_pages_name_no_runs(here):
         with pytest.raises(OccupantNameError):
             seat_occupant(spec)
     with pytest.raises(OccupantNameError):
-        AllowedNames((Path("runs"),)).check("runs/league/0001:late")
+        OccupantMenu([], Permission(folders=(Path("runs"),))).candidate("", "runs/league/0001:late")
 
 
 def test_settings_store_what_a_run_name_stands_for(here):
@@ -162,7 +161,7 @@ def test_commands_take_run_names(here):
 
 def test_page_lists_trainings(here):
     spec = expand_run_name("runs/ppo/0001")
-    menu = OccupantMenu([], AllowedNames((Path("runs"), Path("runs"))))
+    menu = OccupantMenu([], Permission(folders=(Path("runs"), Path("runs"))))
     assert menu.groups["Trainings"] == {spec: "ppo/0001"}
     for typed in ("ppo/0001", "runs/ppo", "ppo"):
         partner, name = make_partner(menu.candidate("heuristic", typed))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dond_marl.occupants import Spec, parse_spec
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
 from league.rounds.curriculum import describe, rounds_of_practice, stage_end, stage_now
@@ -254,7 +255,7 @@ def test_pairs_are_unique_and_within_budget(size, seed):
     config = league_of(
         "members: [heuristic]\nleague: {opponents: 7, pairs: 11}\nlearners: [{name: main, gate: {}}, {name: other}]"
     )
-    fixed = [Member(f"m{number}", "random") for number in range(size)]
+    fixed = [Member(f"m{number}", Spec("random")) for number in range(size)]
     past = [Member(f"main@{born}", None, "snapshot", parent="main", born=0, blob="b") for born in range(seed % 5)]
     history = History((*members_of(config)[:2], *fixed, *past), 0.5)
     pairs = pairs_of(config, history)
@@ -379,7 +380,7 @@ def test_first_weights_as_snapshots():
 @pytest.mark.parametrize("members", [1, 500])
 def test_meetings_for_any_population(members):
     config = league_of("members: [heuristic]\nlearners: [{name: main}, {name: x, role: league_exploiter}]")
-    fixed = [Member(f"m{number}", "random") for number in range(members)]
+    fixed = [Member(f"m{number}", Spec("random")) for number in range(members)]
     history = History((*members_of(config)[:2], *fixed), 0.5)
     for learner in config.learners:
         meetings = meetings_of(config, learner, history, seats_of(history))
@@ -489,7 +490,7 @@ def test_learner_initialised_from_the_expert(tmp_path):
     ],
 )
 def test_costly_members(spec, costly):
-    assert Member("who", spec).costly is costly
+    assert Member("who", parse_spec(spec)).costly is costly
 
 
 def test_costly_members_play_most_informative_matches():

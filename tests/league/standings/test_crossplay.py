@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Ending, Scenario
+from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solvers.solve import solve
 from league.standings.as_csv import write_crossplay, write_ladder
@@ -188,7 +189,7 @@ def test_league_summary_leaves_out_best_responses():
     cross.add_round(
         SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
     )
-    members = [Member("ann", None, "oracle", parent="bob", born=1), Member("bob", "linear")]
+    members = [Member("ann", None, "oracle", parent="bob", born=1), Member("bob", Spec("linear"))]
     summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["bob"], members)
     assert summary.startswith("bob") and "ann" not in summary
     notes, without = (
@@ -199,9 +200,11 @@ def test_league_summary_leaves_out_best_responses():
 
 
 def test_members_in_words():
-    assert members_in_words([Member("bob", "linear"), Member("bob@3", None, "snapshot", parent="bob", born=3)]) == ()
-    described = [Member("g", "generated"), Member("r", None, "oracle", parent="bob", born=7)]
-    (table,) = members_in_words([Member("bob", "linear"), *described])
+    assert (
+        members_in_words([Member("bob", Spec("linear")), Member("bob@3", None, "snapshot", parent="bob", born=3)]) == ()
+    )
+    described = [Member("g", Spec("generated")), Member("r", None, "oracle", parent="bob", born=7)]
+    (table,) = members_in_words([Member("bob", Spec("linear")), *described])
     assert [row.label for row in table.rows] == ["g", "r"] and "bob after round 7" in table.rows[1].cells[0]
 
 

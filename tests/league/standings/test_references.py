@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.errors import InputError
 from dond_marl.game import Rules
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import Spec, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import PARTS, lewis_space, open_source, view_parts
 from dond_marl.seats import Partner
@@ -96,7 +96,7 @@ def test_stored_reference_equals_the_solved_value(spec):
 
 
 def test_held_out_part_of_a_reference():
-    side = reference_of("boulware(floor=0.6)").seats[1]
+    side = reference_of(parse_spec("boulware(floor=0.6)")).seats[1]
     which = view_parts(lewis_space(), 1)
     sizes = np.bincount(which)
     assert side.values_over(1, (1, 2))[1] == pytest.approx(np.dot(side.high_in[1:], sizes[1:]) / sizes[1:].sum())
@@ -119,7 +119,7 @@ def settings(*lines):
 
 
 def stored(spec):
-    return tuple(side.high for side in reference_of(spec).seats)
+    return tuple(side.high for side in reference_of(parse_spec(spec)).seats)
 
 
 def test_stored_responses_by_member_name():
@@ -150,13 +150,15 @@ def test_exact_adds_missing_responses():
 
 def test_exact_responses_to_partners_with_memory():
     source = open_source("lewis", split="train")
-    first, second = exact_responses("punisher(patience=2)", source, Rules(6))
+    first, second = exact_responses(parse_spec("punisher(patience=2)"), source, Rules(6))
     assert 5 < first < 8 and 5 < second < 8
-    assert exact_responses("punisher(patience=2)", source, Rules(6, "rejects")) is None
+    assert exact_responses(parse_spec("punisher(patience=2)"), source, Rules(6, "rejects")) is None
 
 
 def test_reference_points_of_a_training():
     source = open_source("lewis", split="train")
-    found = reference_points("heuristic", source, Rules(), False)
+    found = reference_points(Spec("heuristic"), source, Rules(), False)
     assert found.response == pytest.approx(sum(stored("heuristic")) / 2) and found.nash > 5
-    assert reference_points("heuristic", source, Rules(9), False).response != found.response  # nan: nothing is stored
+    assert (
+        reference_points(Spec("heuristic"), source, Rules(9), False).response != found.response
+    )  # nan: nothing is stored

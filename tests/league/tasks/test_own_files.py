@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from dond.web.occupants import AllowedNames
-from dond_marl.errors import InputError, Notice
-from dond_marl.occupants import OccupantNameError, parse_spec, pin_spec, seat_occupant, spec_name, unpin_spec
+from dond.web.occupants import OccupantMenu
+from dond_marl.errors import Notice, UntrustedError
+from dond_marl.occupants import ANYTHING, OccupantNameError, parse_spec, pin_spec, seat_occupant, unpin_spec
 from league.ledger.ledger import ReadLedger
 from partners.learning.rewards import RewardError, reward_name, reward_of
 from tests.command import in_process, run_dond
@@ -84,14 +84,16 @@ def here(tmp_path, monkeypatch):
 
 def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     for spec in ("my_file.py:Melting(share=0.3)", {"kind": "my_file.py:Melting", "share": 0.3}):
-        assert spec_name(spec) == "my_file.py:Melting(share=0.3)"
-    assert pin_spec("expert(kind=supervised)") == unpin_spec("expert(kind=supervised)") == "expert(kind=supervised)"
-    assert parse_spec("../a b/my_file.py:Melting") == ("../a b/my_file.py:Melting", {})
+        assert parse_spec(spec).text == "my_file.py:Melting(share=0.3)"
+    shipped = parse_spec("expert(kind=supervised)")
+    assert pin_spec(shipped) == unpin_spec(shipped) == shipped
+    spec = parse_spec("../a b/my_file.py:Melting")
+    assert (spec.kind, spec.parameters) == ("../a b/my_file.py:Melting", {})
 
 
 def test_parameters_that_are_no_occupants_are_pinned_as_they_are():
     for spec in ("sb3(options={'clip': 1})", "checkpoint(path='my_file.py:old runs/best.json')"):
-        assert pin_spec(spec) == spec_name(spec) == spec
+        assert pin_spec(parse_spec(spec)) == parse_spec(spec).text == spec
 
 
 def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
@@ -143,14 +145,14 @@ def test_league_with_a_broken_reward_goes_on_from_its_committed_rounds(here):
     with ReadLedger(here / "runs" / "0001" / "ledger.sqlite") as ledger:
         assert ledger.next_round == 1
     (here / "mended").touch()
-    done = in_process("league", "--resume", "runs/0001", "--quiet")
+    done = in_process("league", "--resume", "runs/0001", "--quiet", "--trust")
     assert done.returncode == 0, done.stderr
 
 
 def test_who_is_pinned_is_refused_once_the_file_has_changed(here):
-    spec = pin_spec("trembling(of='my_file.py:Melting')")
-    own = pin_spec("my_file.py:Melting")
-    assert spec.count("sha256=") == own.count("sha256=") == 1 and unpin_spec(own) == "my_file.py:Melting"
+    spec = pin_spec(parse_spec("trembling(of='my_file.py:Melting')"))
+    own = pin_spec(parse_spec("my_file.py:Melting"))
+    assert spec.count("sha256=") == own.count("sha256=") == 1 and unpin_spec(parse_spec(own)) == "my_file.py:Melting"
     assert seat_occupant(own) == seat_occupant("my_file.py:Melting") and seat_occupant(spec).traits
     with pytest.raises(RewardError, match=r"my_file.py:Unready cannot be made: KeyError"):
         reward_of(reward_name("my_file.py:Unready"))
@@ -174,10 +176,10 @@ def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same
     with ReadLedger(here / "runs" / "league" / "0002" / "ledger.sqlite") as ledger:
         assert [ledger.stage(number) for number in range(ledger.next_round)] == [0, 1, 1]
     (here / "my_file.py").write_text(MINE + "# another\n")
-    done = in_process("league", "--resume", "runs/league/0001")
+    done = in_process("league", "--resume", "runs/league/0001", "--trust")
     assert done.returncode == 2 and "file" in done.stderr
     (here / "my_file.py").write_text(MINE)
-    assert in_process("league", "--resume", "runs/league/0001", "--quiet").returncode == 0
+    assert in_process("league", "--resume", "runs/league/0001", "--quiet", "--trust").returncode == 0
 
 
 @pytest.mark.slow
@@ -203,7 +205,7 @@ def test_the_web_page_runs_no_file_unless_it_was_started_so(here):
     (here / "trap.py").write_text("from pathlib import Path; Path('sprung').touch()\ndef Melting(): ...\n")
     spelled = ("trap.py:Melting", "mixture(of=['trap.py:Melting'])", "trembling(of='trap.py:Melting')")
     for spec in (*spelled, r"mixture(of=['trap\x2epy:Melting'])"):
-        with pytest.raises(InputError, match="--open-paths"):
-            AllowedNames().check(spec)
+        with pytest.raises(UntrustedError, match="--open-paths"):
+            OccupantMenu([]).candidate("", spec)
     assert not (here / "sprung").exists()
-    AllowedNames(anything=True).check("my_file.py:Melting")
+    assert OccupantMenu([], ANYTHING).candidate("", "my_file.py:Melting").spec == "my_file.py:Melting"

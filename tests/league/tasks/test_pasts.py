@@ -306,7 +306,7 @@ def test_a_league_may_hold_the_test_roster_out(tmp_path):
 
 
 def test_first_weights_whose_ancestor_met_the_test_roster_are_refused(snapshot, tmp_path):
-    weights = load_checkpoint(Path(parse_spec(snapshot)[1]["path"]))
+    weights = load_checkpoint(Path(parse_spec(snapshot).parameters["path"]))
     tainted = read_past(weights.about).add_opponents([provenance_of(member_of_test())])
     save_checkpoint(tmp_path / "tainted.json", weights.tensors, {**weights.about, **tainted.note()})
     teacher = f"checkpoint(path={str(tmp_path / 'tainted.json')!r})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.seats import Traits, expensive_to_query
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
@@ -24,7 +24,7 @@ def test_who_costs_something_by_name_costs_something_by_its_traits(spec):
         traits = seat_occupant(spec).traits
     except OccupantNameError:  # it needs parameters
         return
-    assert Member("who", spec).costly is expensive_to_query(traits)
+    assert Member("who", parse_spec(spec)).costly is expensive_to_query(traits)
 
 
 def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
@@ -33,13 +33,16 @@ def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
         and expensive_to_query(Traits(human=True))
         and expensive_to_query(Traits(costly=True))
     )
-    assert Member("who", "llm(provider=hf)").costly and not Member("who", "expert(kind=supervised)").costly
+    assert (
+        Member("who", parse_spec("llm(provider=hf)")).costly
+        and not Member("who", parse_spec("expert(kind=supervised)")).costly
+    )
     assert not expensive_to_query(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
 
 
 def test_a_path_names_nobody():
-    assert kinds_in("checkpoint(path='runs/llm/a (llm).json')") == {"checkpoint"}
-    assert {"mixture", "llm"} <= kinds_in("mixture(of=['heuristic', 'llm(provider=hf)'])")
+    assert kinds_in(parse_spec("checkpoint(path='runs/llm/a (llm).json')")) == {"checkpoint"}
+    assert {"mixture", "llm"} <= kinds_in(parse_spec("mixture(of=['heuristic', 'llm(provider=hf)'])"))
 
 
 def test_a_network_of_the_league_sits_down_greedy_where_that_is_asked(tmp_path):

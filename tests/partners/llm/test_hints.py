@@ -14,6 +14,7 @@ import torch
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
 from dond_marl.game import Act
+from dond_marl.occupants import Spec
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
@@ -33,7 +34,7 @@ from league.training.training import begin
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner
 from partners.scripted.heuristic import Heuristic
-from tests.command import train_command
+from tests.command import dond, train_command
 from tests.loopback import Page, completion
 from tests.partners.llm.test_partner import Model, first_legal
 
@@ -91,7 +92,8 @@ def test_hinted_run_is_deterministic_and_resumable(tmp_path, model):
     assert len(weights[0]) > 1 and weights[0] == weights[1]
     for path in sorted((tmp_path / "runs" / "0002" / "checkpoints").iterdir())[-2:]:
         path.unlink()  # its last checkpoint
-    assert train_command(None, [], tmp_path / "runs" / "0002") == 0
+    assert train_command(None, [], tmp_path / "runs" / "0002") == 2  # the run names a model
+    assert dond("train", "--resume", tmp_path / "runs" / "0002", "--trust") == 0
     assert [path.read_bytes() for path in runs[1]] == weights[0]
 
 
@@ -161,13 +163,13 @@ def test_invalid_settings_are_refused(changes, reason):
 def test_settings_name_the_hinter(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     hints = HintsConfig(mode="llm", options={"history_cap": 4, "temperature": 0.5})
-    asked = {"kind": "llm", "model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
-    assert llm_spec(hints) == {**asked, "provider": "hf"}
+    asked = {"model": None, "prompt_path": None, "max_requests": 10_000, **hints.options}
+    assert llm_spec(hints) == Spec("llm", {**asked, "provider": "hf"})
     assert describe_hints(hints) == "llm (hf: the small model of this package), every 1"
     partner = hint_provider(hints).partner
     assert isinstance(partner, LLMPartner) and partner.history_cap == 4
     monkeypatch.setenv("GROQ_API_KEY", KEY)
-    assert llm_spec(hints) == {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"}
+    assert llm_spec(hints) == Spec("llm", {**asked, "provider": "groq", "model": "openai/gpt-oss-20b"})
     assert describe_hints(hints) == "llm (groq: openai/gpt-oss-20b), every 1"
     config = TrainConfig(hints=hints)
     assert parse(dump(config), "again", TrainConfig) == config and KEY not in dump(config)

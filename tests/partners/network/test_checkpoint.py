@@ -18,8 +18,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dond_marl.occupants import OccupantNameError, seat_occupant
-from league.ledger.run_names import expand_run_name
+from dond_marl.occupants import OccupantNameError, expand_run_name, seat_occupant
 from partners.network.checkpoint import (
     CheckpointError,
     Weights,

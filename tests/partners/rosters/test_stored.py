@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import seat_occupant, spec_name
+from dond_marl.occupants import parse_spec, seat_occupant
 from partners.rosters import (
     DEV2,
     HELD_OUT,
@@ -24,7 +24,9 @@ from partners.rosters import (
 def test_the_rosters_are_disjoint_sorted_and_written_plainly():
     everybody = [member for name in ROSTERS for member in roster(name)]
     assert len(everybody) == len(set(everybody))
-    assert [plain_name(member) for member in everybody] == everybody == [spec_name(member) for member in everybody]
+    assert (
+        [plain_name(member) for member in everybody] == everybody == [parse_spec(member).text for member in everybody]
+    )
     assert all(list(roster(name)) == sorted(roster(name)) for name in ROSTERS)
 
 
@@ -75,7 +77,7 @@ def test_the_former_name_of_dev2_is_explained():
     ],
 )
 def test_the_author_of_a_partner(spec, author):
-    assert author_of(spec) == author
+    assert author_of(parse_spec(spec)) == author
 
 
 @pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
@@ -97,4 +99,4 @@ def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
     ],
 )
 def test_a_partner_has_one_plain_name(spec, plain):
-    assert plain_name(spec) == plain
+    assert plain_name(parse_spec(spec)) == plain

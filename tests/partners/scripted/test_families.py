@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.conformance import check_partner, positions
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import catalogue, seat_occupant, spec_name
+from dond_marl.occupants import catalogue, parse_spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import turns_after
 from partners.catalogue import scripted_names
@@ -59,7 +59,7 @@ def test_every_default_is_among_the_values_of_its_family(name):
 def test_any_combination_of_values_makes_a_partner(name):
     for values in product(*FAMILIES[name].values()):
         spec = {"kind": name, **dict(zip(FAMILIES[name], values, strict=True))}
-        assert seat_occupant(spec_name(spec)).traits.deterministic == seat_occupant(name).traits.deterministic
+        assert seat_occupant(parse_spec(spec).text).traits.deterministic == seat_occupant(name).traits.deterministic
 
 
 @pytest.mark.parametrize(("name", "parameter"), [(name, key) for name, keys in FAMILIES.items() for key in keys])
@@ -92,7 +92,7 @@ def turns_seen(pool, own_values, acts, offers, length=8):
 def members(attribute, deterministic=True):
     """The members of the families with this attribute, each at its defaults and its extremes."""
     specs = [spec for name in FAMILIES for spec in ({"kind": name}, *extremes(name))]
-    partners = {spec_name(spec): seat_occupant(spec) for spec in specs}
+    partners = {parse_spec(spec).text: seat_occupant(spec) for spec in specs}
     return {
         name: partner
         for name, partner in partners.items()
