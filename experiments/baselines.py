@@ -33,6 +33,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from dond.cli.shell import FILE, RosterName, integer, print_line
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.files import append_lines, read_json_lines, user_path
+from dond_marl.occupants import expand_run_name
 from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import points_of_ten
@@ -383,7 +384,7 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
     if job.config is None:
         made, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
-        made, seed = submission_of_spec(str(job.folder / run.submitted), job.arm.name), job.seed
+        made, seed = submission_of_spec(expand_run_name(str(job.folder / run.submitted)), job.arm.name), job.seed
     else:
         made, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
     return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import parse_spec, seat_occupant
+from dond_marl.occupants import Spec, parse_spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import rollout
 from dond_marl.seats import decide
@@ -66,7 +66,7 @@ def roles_of(families, seed):
     """
     names = sorted(families.keys() - {DEFAULT})
     order = [names[i] for i in generator(seed, "families of partners").permutation(len(names))]
-    used = {parse_spec(member)[0] for member in USED_BEFORE}
+    used = {parse_spec(member).kind for member in USED_BEFORE}
     roles = dict.fromkeys(islice((name for name in order if name not in used), ALONE["dev2"]), "dev2")
     rest = (name for name in order if name not in roles)
     for role in ("dev", "train"):
@@ -79,8 +79,8 @@ def candidates(families, family, seed):
     parameters = families[family]
     members = [dict(zip(parameters, values, strict=True)) for values in product(*parameters.values())]
     order = generator(seed, f"members of {family}").permutation(len(members))
-    names = [plain_name({"kind": family, **members[i]}) for i in order]
-    return sorted(names, key=lambda name: name != plain_name(family))[:TRIES]
+    names = [plain_name(Spec(family, members[i])) for i in order]
+    return sorted(names, key=lambda name: name != plain_name(Spec(family)))[:TRIES]
 
 
 # --- Agreement ------------------------------------------------------------------------------------------------------
@@ -181,7 +181,8 @@ def test_test2_is_by_others_and_at_new_values():
     assert authors.count("negmas") == 10 and authors.count("project") == 14
     assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}
     for member in (member for member in roster(TEST2) if author_of(member) == "project"):
-        family, given = parse_spec(member)
+        spec = parse_spec(member)
+        family, given = spec.kind, spec.parameters
         fractions = {name for name, values in rosters.families[family].items() if isinstance(values[0], float)}
         assert fractions <= given.keys()
         assert not any(given[name] in rosters.families[family][name] for name in fractions)

@@ -304,7 +304,9 @@ def test_hints_reach_the_person(tmp_path):
     assert table.played[0][0].occupants[0] == "human(hints=expert)"
     assert decode_hint(np.zeros(HINT_WIDTH, dtype=np.float32), (1, 2, 3)) is None
     choice = GameChoice(hints="equilibrium", max_turns="2", seat="1", seed="3")
-    last = TableSession(sitting_of(choice, Candidate("pushover", ""), tmp_path / "games.jsonl", None))
+    last = TableSession(
+        sitting_of(choice, Candidate("pushover", "", spec=Spec("pushover")), tmp_path / "games.jsonl", None)
+    )
     last.proceed(last.next_turn())
     assert last.hint.action == AGREE and last.hint.confidence > 0.9  # it takes what is worth something
     assert has_table(Rules(4), pack([SCENARIO])) and has_table(Rules(4, "rejects"), pack([SCENARIO]))

@@ -9,9 +9,8 @@ import pytest
 
 from dond.web.occupants import OccupantMenu, make_partner
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.occupants import OccupantNameError, Permission, seat_occupant, short_names
+from dond_marl.occupants import OccupantNameError, Permission, expand_run_name, seat_occupant, short_names
 from league.ledger.ledger import ReadLedger
-from league.ledger.run_names import expand_run_name
 from partners.network.checkpoint import load_checkpoint
 from partners.scripted.time_based import Boulware
 from tests.command import in_process

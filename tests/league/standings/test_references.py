@@ -89,7 +89,7 @@ def test_roster_members_have_references(name):
     ],
 )
 def test_stored_reference_equals_the_solved_value(spec):
-    for seat, side in enumerate(reference_of(spec).seats):
+    for seat, side in enumerate(reference_of(parse_spec(spec)).seats):
         if side is not None and side.exact:
             value = response_value(seat_occupant(spec), open_source("lewis"), Rules(), seat)
             assert value.exact and (side.low, side.high) == pytest.approx((value.low, value.high), rel=5e-5)
@@ -103,7 +103,7 @@ def test_held_out_part_of_a_reference():
 
 
 def test_partners_without_reference():
-    assert reference_of("micro") is None or not reference_of("micro").exact
+    assert reference_of(parse_spec("micro")) is None or not reference_of(parse_spec("micro")).exact
     assert not Reference((None, None), "").exact
 
 
