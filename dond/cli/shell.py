@@ -254,10 +254,17 @@ set_option = click.option(
 )
 
 
+class OutputConsole(Console):
+    """A console that leaves a closed pipe, as behind ``| head``, to :func:`run`, which ends without a message."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def output_console() -> Console:
     """Standard output, wide enough for the tables if it is no terminal."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+    console = OutputConsole(highlight=False)
+    return console if console.is_terminal else OutputConsole(highlight=False, width=WIDE)
 
 
 def print_line(line: str, style: str = "") -> None:

@@ -238,7 +238,7 @@ def ceiling(folder: Path) -> dict[str, Any]:
                              for seat, side in enumerate(reference.seats) if side is not None]))
         for name, reference in stored_references(folder / "test2_references.json").items()
     }  # fmt: skip
-    members = {name for name in best if parse_spec(name)[0] != "mixture"}
+    members = {name for name in best if parse_spec(name).kind != "mixture"}
     (mixture,) = best.keys() - members
     arms = arms_in(HELD_OUT, folder, TEST2)
     names = dict.fromkeys(name for name in (PLAIN, *CLAIMED) if name in arms)

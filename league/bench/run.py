@@ -209,7 +209,7 @@ def noise_index(partner: str) -> int:
 
 
 def play_partner(
-    source: PlayerSource, partner: str, field: Field, replicates: int, label: Act | None = None
+    source: PlayerSource, partner: Spec, field: Field, replicates: int, label: Act | None = None
 ) -> PartnerGames:
     """All games of a player with one partner, a spec; a scenario is played once where both are deterministic.
 
@@ -229,7 +229,7 @@ def play_partner(
 
 def play_roster(
     player: PlayerSource,
-    partners: Sequence[str],
+    partners: Sequence[Spec],
     field: Field,
     replicates: int,
     *,
@@ -360,7 +360,7 @@ def measure(
         scenarios = f"{benchmark['number_of_scenarios']} of {field.name}"
         earlier = log_evaluation(logging, **known, against=opponents.name, scenarios=scenarios)
 
-    def play_all(partners: Sequence[str], label: Act | None = None) -> dict[str, PartnerGames]:
+    def play_all(partners: Sequence[Spec], label: Act | None = None) -> dict[str, PartnerGames]:
         return play_roster(submission.player, partners, field, times, label=label, workers=workers, report=report)
 
     games, gains = play_all(opponents.partners), {}

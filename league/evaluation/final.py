@@ -129,10 +129,7 @@ def final_evaluation(
         {name: seat_occupant(occupant) for name, occupant in group.items()}
         for group in (members, opponents, exploiters or {})
     )
-    named = {
-        **{name: occupant for name, occupant in opponents.items() if isinstance(occupant, str | Mapping)},
-        **(specs or {}),
-    }
+    named = {name: occupant for name, occupant in opponents.items() if isinstance(occupant, Spec)} | dict(specs or {})
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed, exact)
     players = {**mains, **partners}.items()
     notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]

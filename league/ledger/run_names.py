@@ -140,6 +140,8 @@ def _member_of(run: Path, name: str, allow: Permission) -> Spec:
     if spec is not None:
         check_needs([spec], allow, str(run))
         return spec
+    if Path(trained).name != trained:  # in a run of another person it may lead anywhere
+        raise InputError(f"{run}: the member's name {quote(trained)} is a path, under which no file is written")
     from league.ledger.export import read_member  # loads PyTorch
     from partners.network.checkpoint import save_checkpoint
 

@@ -111,6 +111,12 @@ def test_other_names_are_unchanged(here, name):
     assert expand_run_name(name) == name
 
 
+@pytest.mark.parametrize("text", ["none/main", "a b", "x" * 5000 + "/y"])
+def test_texts_that_are_no_names_are_refused(here, text):
+    with pytest.raises(OccupantNameError):
+        expand_run_name(text)
+
+
 def test_specs_in_files_and_pages_name_no_runs(here):
     """What a stored file or a visitor names is looked up nowhere: only a user's own words are."""
     for spec in ("runs/league/0001:main", {"kind": "runs/ppo/0001"}, "mixture(of=['runs/ppo/0001', tough])"):
