@@ -56,11 +56,13 @@ class Side(NamedTuple):
     high_in: tuple[float, ...]
     seconds: float  # of one core, to compute it
 
-    def values_over(self, seat: int, which: Iterable[int]) -> tuple[float, float]:
+    def values_over(self, seat: int, parts: Iterable[int]) -> tuple[float, float]:
         """The lower and the upper value over several of the parts together, by their number."""
-        some = list(which)
-        games = part_sizes()[seat][some]
-        low, high = (float(np.dot(np.array(each)[some], games) / games.sum()) for each in (self.low_in, self.high_in))
+        numbers = list(parts)
+        games = part_sizes()[seat][numbers]
+        low, high = (
+            float(np.dot(np.array(values)[numbers], games) / games.sum()) for values in (self.low_in, self.high_in)
+        )
         return low, high
 
 
@@ -72,7 +74,7 @@ class Reference(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether it is exact in both seats."""
+        """Whether the reference is exact in both seats."""
         return all(side is not None and side.exact for side in self.seats)
 
 
@@ -167,7 +169,9 @@ def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) 
     try:
         contexts = [prior_contexts(source, seat) for seat in (0, 1)]
         if not exact_by_answers(partner, rules):
-            games = [Adaptive(partner, each, seat, rules, source.prior).value() for seat, each in enumerate(contexts)]
+            games = [
+                Adaptive(partner, context, seat, rules, source.prior).value() for seat, context in enumerate(contexts)
+            ]
             return (games[0][0], games[1][0]) if all(exact for _, exact in games) else None
         values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
     except OutOfReach:

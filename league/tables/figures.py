@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from dond_marl.statistics import Estimate
-from league.tables.blocks import UNITS, Cell, Unit
+from league.figures.rows import UNITS, Unit
+from league.tables.blocks import Cell
 
 UNKNOWN = "-"
 
