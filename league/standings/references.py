@@ -49,7 +49,6 @@ class Side(NamedTuple):
     """
 
     exact: bool
-    how: str  # a few words for people
     low: float
     high: float
     low_in: tuple[float, ...]  # by :data:`~dond_marl.scenarios.sources.PARTS`, of the responding seat
@@ -114,7 +113,7 @@ def _read_side(row: Mapping[str, Any] | None) -> Side | None:
         return None
     low_in, high_in = (tuple(float(row[key][part]) for part in PARTS) for key in ("low", "high"))
     low, high = (float(row[key]["all"]) for key in ("low", "high"))
-    return Side(bool(row["exact"]), str(row["how"]), low, high, low_in, high_in, float(row["seconds"]))
+    return Side(bool(row["exact"]), low, high, low_in, high_in, float(row["seconds"]))
 
 
 def stored_responses(config: Config) -> Responses:

@@ -262,8 +262,8 @@ def _best_known_cell(figures: Figures, name: str, opponent: str, seat: str) -> C
 
 
 def _human_cells(human: HumanLine) -> dict[str, Cell]:
-    figures = Figures({}, tuple(played_rows(HUMANS, "", human_figures(human), NAMES)))
-    return _played_cells(figures, HUMANS, "")
+    rows = (row for row in played_rows(HUMANS, "", human_figures(human), NAMES) if not math.isnan(row.value))
+    return _played_cells(Figures({}, tuple(rows)), HUMANS, "")
 
 
 def _played_cells(figures: Figures, member: str, against: str) -> dict[str, Cell]:
