@@ -1,6 +1,6 @@
 """Measures of games and of the solutions of bargaining theory, and the figures that are means of them.
 
-:data:`FIGURES` describes every figure once: its name, measure, unit, heading and meaning. A *measure* is a number for
+:class:`PlayedFigures` describes every figure once: its name, measure, unit and heading. A *measure* is a number for
 each game of one player in one seat. In a figure per deal only games with a deal count. The figures of both seats pool
 the games: a share of deals is a share of all deals of both seats, not the mean of the seats' shares, so that points per
 game are always the share of deals times the points per deal.
@@ -9,7 +9,7 @@ game are always the share of deals times the points per deal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -22,34 +22,6 @@ from league.figures.rows import Unit
 from league.figures.tally import Tally
 
 Measures = Mapping[str, Doubles]  # by name, [N]; nan where a game says nothing, as a ratio to an optimum of 0
-
-
-class PlayedFigures(NamedTuple):
-    """The figures of one player in one view, by their names in :data:`FIGURES`, with intervals over scenarios.
-
-    ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
-    scenarios, and their intervals account for it (:func:`dond_marl.statistics.mean_of_cells`).
-    """
-
-    points: Estimate
-    points_agreed: Estimate
-    left: Estimate
-    left_agreed: Estimate
-    joint: Estimate
-    joint_agreed: Estimate
-    deals: Estimate
-    pareto: Estimate
-    welfare: Estimate
-    nash: Estimate
-    egalitarian: Estimate
-    smaller: Estimate
-    product: Estimate
-    gap: Estimate
-    envy_free: Estimate
-    hits_nash: Estimate
-    hits_max_min: Estimate
-    hits_utilitarian: Estimate
-    turns: Estimate
 
 
 class FigureTerms(NamedTuple):
@@ -78,29 +50,46 @@ class FigureTerms(NamedTuple):
 
 
 GAME, DEAL, DEALS = "points of ten per game", "points of ten per deal", "share of deals"
-OF_SUM, OF_PRODUCT = "share of the largest joint points, no deal 0", "share of the largest product of points, no deal 0"
-FIGURES = {
-    "points": FigureTerms("own", GAME, "own points", "score"),
-    "points_agreed": FigureTerms("own", DEAL, "  of deals", "score_of_deals"),
-    "left": FigureTerms("left", GAME, "partner's points", "score"),
-    "left_agreed": FigureTerms("left", DEAL, "  of deals", "score_of_deals"),
-    "joint": FigureTerms("joint", GAME, "joint points", None, False),
-    "joint_agreed": FigureTerms("joint", DEAL, "  of deals", "joint_of_deals", False),
-    "deals": FigureTerms("deal", "share of games", "agreement", "deals"),
-    "pareto": FigureTerms("pareto", DEALS, "Pareto-optimal", "pareto_of_deals"),
-    "welfare": FigureTerms("welfare", OF_SUM, "welfare efficiency"),
-    "nash": FigureTerms("nash", OF_PRODUCT, "Nash efficiency"),
-    "product": FigureTerms(
-        "product", "square points of ten per game", "  product of points", "nash_product_mean_of_products", False
-    ),
-    "egalitarian": FigureTerms("egalitarian", "share of the largest smaller share, no deal 0", "fairness"),
-    "smaller": FigureTerms("smaller", GAME, "  smaller share", None, False),
-    "gap": FigureTerms("gap", DEAL, "  gap in deals", None, False),
-    "envy_free": FigureTerms("envy_free", DEALS, "  both get half", "fair_of_deals", False),
-    "hits_nash": FigureTerms("hits_nash", DEALS, "deals at Nash", "nash_point_of_deals", False),
-    "hits_max_min": FigureTerms("hits_max_min", DEALS, "deals at max-min", "max_min_of_deals", False),
-    "hits_utilitarian": FigureTerms("hits_utilitarian", DEALS, "deals at largest sum", "most_points_of_deals", False),
-    "turns": FigureTerms("turns", "acts of both seats per game", "acts", "turns"),
+OF_SUM, OF_PRODUCT, OF_SMALLER = (
+    f"share of the largest {best}, no deal 0" for best in ("joint points", "product of points", "smaller share")
+)
+SQUARE = "square points of ten per game"
+
+
+class PlayedFigures(NamedTuple):
+    """The figures of one player in one view, with their terms and intervals over scenarios.
+
+    ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
+    scenarios, and their intervals account for it (:func:`dond_marl.statistics.mean_of_cells`).
+    """
+
+    points: Annotated[Estimate, FigureTerms("own", GAME, "own points", "score")]
+    points_agreed: Annotated[Estimate, FigureTerms("own", DEAL, "  of deals", "score_of_deals")]
+    left: Annotated[Estimate, FigureTerms("left", GAME, "partner's points", "score")]
+    left_agreed: Annotated[Estimate, FigureTerms("left", DEAL, "  of deals", "score_of_deals")]
+    joint: Annotated[Estimate, FigureTerms("joint", GAME, "joint points", None, False)]
+    joint_agreed: Annotated[Estimate, FigureTerms("joint", DEAL, "  of deals", "joint_of_deals", False)]
+    deals: Annotated[Estimate, FigureTerms("deal", "share of games", "agreement", "deals")]
+    pareto: Annotated[Estimate, FigureTerms("pareto", DEALS, "Pareto-optimal", "pareto_of_deals")]
+    welfare: Annotated[Estimate, FigureTerms("welfare", OF_SUM, "welfare efficiency")]
+    nash: Annotated[Estimate, FigureTerms("nash", OF_PRODUCT, "Nash efficiency")]
+    product: Annotated[
+        Estimate, FigureTerms("product", SQUARE, "  product of points", "nash_product_mean_of_products", False)
+    ]
+    egalitarian: Annotated[Estimate, FigureTerms("egalitarian", OF_SMALLER, "fairness")]
+    smaller: Annotated[Estimate, FigureTerms("smaller", GAME, "  smaller share", None, False)]
+    gap: Annotated[Estimate, FigureTerms("gap", DEAL, "  gap in deals", None, False)]
+    envy_free: Annotated[Estimate, FigureTerms("envy_free", DEALS, "  both get half", "fair_of_deals", False)]
+    hits_nash: Annotated[Estimate, FigureTerms("hits_nash", DEALS, "deals at Nash", "nash_point_of_deals", False)]
+    hits_max_min: Annotated[Estimate, FigureTerms("hits_max_min", DEALS, "deals at max-min", "max_min_of_deals", False)]
+    hits_utilitarian: Annotated[
+        Estimate, FigureTerms("hits_utilitarian", DEALS, "deals at largest sum", "most_points_of_deals", False)
+    ]
+    turns: Annotated[Estimate, FigureTerms("turns", "acts of both seats per game", "acts", "turns")]
+
+
+FIGURES: dict[str, FigureTerms] = {
+    name: annotation.__metadata__[0] for name, annotation in get_type_hints(PlayedFigures, include_extras=True).items()
 }
 NUMBER = {name: i for i, name in enumerate(FIGURES)}  # of a figure in the last axis but one of a tally
 

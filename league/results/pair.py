@@ -360,11 +360,8 @@ def diagnosis_section(diagnosis: Diagnosis) -> Section:
         _table("by act", ("decisions", "regret of each"), by_act.items()),
     ]
     if diagnosis.demanded:
-        offers = {
-            f"decision {turn + 1}": (count_cell(share.n), Figure(share))
-            for turn, share in diagnosis.demanded
-            if share.n
-        }
+        kept = ((turn, share) for turn, share in diagnosis.demanded if share.n)
+        offers = {f"decision {turn + 1}": (count_cell(share.n), Figure(share)) for turn, share in kept}
         tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
     return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(diagnosis)), tuple(tables))
 

@@ -144,11 +144,11 @@ class CrossPlay:
         """
         i = self.place[member]
         if opponents is None:
-            opponent_indices = [j for j in range(len(self.members)) if j != i]
+            columns = [j for j in range(len(self.members)) if j != i]
         else:
-            opponent_indices = [self.place[name] for name in opponents]
-        rows = np.concatenate([self._row[i, opponent_indices], self._row[opponent_indices, i]]).astype(np.int64)
-        seats = np.repeat((0, 1), len(opponent_indices))
+            columns = [self.place[name] for name in opponents]
+        rows = np.concatenate([self._row[i, columns], self._row[columns, i]]).astype(np.int64)
+        seats = np.repeat((0, 1), len(columns))
         stored = rows >= 0 if seat is None else (rows >= 0) & (seats == seat)
         rows, seats = rows[stored], seats[stored]
         played = self.totals["games"][rows] > 0
@@ -254,7 +254,7 @@ class CrossPlay:
         for start in range(0, len(weights), REPLICATES_AT_ONCE):
             sweep = weights[start : start + REPLICATES_AT_ONCE].T.astype(np.float32)
             games = self._games[: len(self.totals)] @ sweep
-            points = self._points[: len(self.totals)] @ sweep  # [L, 2, some]
+            points = self._points[: len(self.totals)] @ sweep  # [L, 2, replicates]
             with np.errstate(invalid="ignore"):
                 means = (points / games[:, None])[rows].astype(np.float64)
             for replicate in range(sweep.shape[1]):
@@ -312,7 +312,7 @@ class CrossPlay:
 
 
 def share(points: Estimate, most: float) -> Estimate:
-    """Points as a share of ``whole``, a number without error; ``nan`` if that is not positive."""
+    """Points as a share of ``most``, a number without error; ``nan`` if that is not positive."""
     most = most if most > 0 else np.nan
     return Estimate(points.mean / most, points.n, points.low / most, points.high / most)
 
@@ -323,14 +323,13 @@ def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estima
     The interval is paired: both means come from the same scenarios. It is ``nan`` if one of them has played more
     opponents than the other.
     """
-    first_tally, second_tally = cross.tally("points", first), cross.tally("points", second)
-    difference = float(first_tally.means().mean() - second_tally.means().mean())
-    if len(first_tally.games) != len(second_tally.games):
+    ahead, behind = cross.tally("points", first), cross.tally("points", second)
+    difference = float(ahead.means().mean() - behind.means().mean())
+    if len(ahead.games) != len(behind.games):
         return Estimate(difference, 0, np.nan, np.nan)
     # The mean of all cells, the second's with a minus, is half the difference.
-    half = Tally(
-        np.concatenate([first_tally.sums, -second_tally.sums]), np.concatenate([first_tally.games, second_tally.games])
-    ).mean(confidence)
+    sums, games = np.concatenate([ahead.sums, -behind.sums]), np.concatenate([ahead.games, behind.games])
+    half = Tally(sums, games).mean(confidence)
     return Estimate(2 * half.mean, half.n, 2 * half.low, 2 * half.high)
 
 

@@ -171,15 +171,13 @@ def _column_generation(
         if open_ is not None:  # one more unknown, the greatest gain: unbounded, and the objective
             gains = np.hstack([gains, -open_[:, None].astype(float)])
             weighed, total = np.append(weighed, 1.0), np.append(total, 0.0)
-        solved = _linear_program(
-            weighed, gains, bound, total, [*limits, *([(None, None)] if open_ is not None else [])]
-        )
-        prices = np.maximum(-solved.ineqlin.marginals, 0.0)
-        reduced = costs + deviations.price(prices) - float(solved.eqlin.marginals[0])
+        best = _linear_program(weighed, gains, bound, total, [*limits, *([(None, None)] if open_ is not None else [])])
+        prices = np.maximum(-best.ineqlin.marginals, 0.0)
+        reduced = costs + deviations.price(prices) - float(best.eqlin.marginals[0])
         joining = _improving_pairs(np.where(closed, np.inf, reduced).reshape(deviations.seats))
         joining = np.setdiff1d(joining, pairs, assume_unique=True)
-        if not len(joining) or solved.fun <= enough:
-            chances = np.maximum(solved.x[: len(pairs)], 0.0)
+        if not len(joining) or best.fun <= enough:
+            chances = np.maximum(best.x[: len(pairs)], 0.0)
             chances /= chances.sum()
             return ProgramSolution(pairs, chances, gains[:, : len(pairs)] @ chances, prices, reduced)
         pairs = np.union1d(pairs, joining)

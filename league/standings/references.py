@@ -57,11 +57,9 @@ class Side(NamedTuple):
 
     def values_over(self, seat: int, parts: Iterable[int]) -> tuple[float, float]:
         """The lower and the upper value over several of the parts together, by their number."""
-        numbers = list(parts)
-        games = part_sizes()[seat][numbers]
-        low, high = (
-            float(np.dot(np.array(values)[numbers], games) / games.sum()) for values in (self.low_in, self.high_in)
-        )
+        rows = list(parts)
+        games = part_sizes()[seat][rows]
+        low, high = (float(np.dot(np.array(side)[rows], games) / games.sum()) for side in (self.low_in, self.high_in))
         return low, high
 
 
@@ -168,9 +166,7 @@ def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) 
     try:
         contexts = [prior_contexts(source, seat) for seat in (0, 1)]
         if not exact_by_answers(partner, rules):
-            games = [
-                Adaptive(partner, context, seat, rules, source.prior).value() for seat, context in enumerate(contexts)
-            ]
+            games = [Adaptive(partner, view, seat, rules, source.prior).value() for seat, view in enumerate(contexts)]
             return (games[0][0], games[1][0]) if all(exact for _, exact in games) else None
         values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
     except OutOfReach:
