@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from league.settings.read import Config
 
 STORED = Path(__file__).with_name("references.json")
-VERSION = 1  # of the file
 PRIOR = "lewis"
 
 
@@ -75,9 +74,14 @@ class Reference(NamedTuple):
         return all(side is not None and side.exact for side in self.seats)
 
 
+@lru_cache(maxsize=8)
 def stored_references(path: Path = STORED) -> Mapping[str, Reference]:
-    """The references of a file by the partner's identity; empty without a file. Raises ``InputError``."""
-    return _read_references(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    """The references of a file by the partner's identity; empty without a file."""
+    partners = json.loads(path.read_text(encoding="utf-8"))["partners"] if path.is_file() else {}
+    return {
+        name: Reference((_read_side(row[SEATS[0]]), _read_side(row[SEATS[1]])), row["fingerprint"])
+        for name, row in partners.items()
+    }
 
 
 def reference_of(spec: Spec) -> Reference | None:
@@ -90,20 +94,6 @@ def part_sizes() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """Number of the 5,295 scenarios in each part for each seat, ``[2, 3]``."""
     space = lewis_space()
     return np.stack([np.bincount(view_parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
-
-
-@lru_cache(maxsize=8)
-def _read_references(path: Path, _time: int) -> Mapping[str, Reference]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["version"] != VERSION:
-            raise ValueError(f"version {document['version']}, not {VERSION}")
-        return {
-            name: Reference((_read_side(row[SEATS[0]]), _read_side(row[SEATS[1]])), str(row["fingerprint"]))
-            for name, row in document["partners"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); restore the shipped file") from None
 
 
 def _read_side(row: Mapping[str, Any] | None) -> Side | None:
