@@ -156,7 +156,7 @@ def figures_document(figures: Figures) -> dict[str, Any]:
 
 
 def plain_values(value: Any, digits: int | None = None) -> Any:
-    """``value`` as plain JSON values: named tuples by field, floats with so many ``digits``, unknown ones ``None``."""
+    """A value as plain JSON values: named tuples by field, floats with so many ``digits``, unknown ones ``None``."""
     value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, Mapping):
         return {str(name): plain_values(part, digits) for name, part in value.items()}

@@ -169,7 +169,7 @@ def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
 
 
 def replace_names(text: str, short: Mapping[str, str]) -> str:
-    """``text`` with every specification in ``short`` replaced by its short name, the longest first."""
+    """The text with every specification in ``short`` replaced by its short name, the longest first."""
     for spec in sorted(short, key=len, reverse=True):
         text = text.replace(spec, short[spec])
     return text

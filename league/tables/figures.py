@@ -49,5 +49,5 @@ def count_noun(number: int, noun: str) -> str:
 
 
 def points(number: int) -> str:
-    """``1 point``, ``7 points``."""
+    """A number of points: ``1 point``, ``7 points``."""
     return count_noun(number, "point")

@@ -64,7 +64,7 @@ def final_figures(final: FinalEvaluation) -> Figures:
 
 
 def write_final_files(directory: Path, final: FinalEvaluation) -> None:
-    """``evaluation.json`` and ``evaluation.csv`` in a run's folder."""
+    """Write ``evaluation.json`` and ``evaluation.csv`` to a run's folder."""
     write_figures(final_figures(final), directory / FINAL_FILE, directory / FINAL_TABLE)
 
 
@@ -231,16 +231,15 @@ def _opponents_table(name: str, figures: Figures) -> Table:
     rows: dict[str, dict[str, Cell]] = {}
     means: dict[str, float] = {}  # of the shares in both seats
     for opponent in figures.opponents(name, SHARE):
-        shares = {seat: figures.cell(name, opponent, SHARE, seat) for seat in SEATS}
         rows[opponent] = {
             "points of ten": figures.cell(name, opponent, "points"),
             **{f"as {seat}": figures.cell(name, opponent, "points", seat) for seat in SEATS},
             **{f"best response as {seat}": _reference_cell(figures, name, opponent, seat) for seat in SEATS},
-            **{f"share as {seat}": share for seat, share in shares.items()},
+            **{f"share as {seat}": figures.cell(name, opponent, SHARE, seat) for seat in SEATS},
             "deals": figures.cell(name, opponent, "deals"),
             **{f"best known as {seat}": _best_known_cell(figures, name, opponent, seat) for seat in SEATS},
         }
-        values = [cell.estimate.mean for cell in shares.values() if cell is not None]
+        values = [figures.estimate(name, opponent, SHARE, seat).mean for seat in SEATS]
         defined = [value for value in values if not math.isnan(value)]
         means[opponent] = sum(defined) / len(defined) if defined else math.inf
     ordered = sorted(rows, key=lambda opponent: means[opponent])
