@@ -283,8 +283,8 @@ def clone_people(
     before a folder is made, and :class:`league.ledger.run_directory.RunError`.
     """
     from dond_marl.records.files import write_atomically
+    from league.figures.rows import write_csv
     from league.settings.read import dump
-    from league.standings.as_csv import write_csv
     from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
     from partners.learning.cloning import Epoch
 
@@ -294,7 +294,7 @@ def clone_people(
         opened(directory, data)
         network, epochs = train_clone(config, data, epoch_ended)
         rows = [[f"{value:.6g}" if isinstance(value, float) else str(value) for value in epoch] for epoch in epochs]
-        write_csv(directory.path / PROGRESS, [Epoch._fields, *rows])
+        write_csv(directory.path / PROGRESS, Epoch._fields, rows)
         clone_report = measure_clone(network, data, report)
         write_atomically(directory.path / REPORT, json.dumps(report_json(clone_report), indent=1) + "\n")
         for path in (directory.path / CLONE, expert_target(config)):
@@ -387,7 +387,7 @@ def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     confidence = config.league.confidence
     standings, learns = ladder_of(cross, confidence), bool(config.learners)
 
-    first = ladder(cross, standings, (), confidence, 0, set(), learns=learns)
+    first = ladder(standings, (), confidence, 0, set(), learns=learns)
     shown = show(first, crossplay(cross, standings, confidence))
     return PlayedLeague(directory.path, tuple(standings), trust=trust, **shown)
 

@@ -46,10 +46,17 @@ from dond_marl.seats import expensive_to_query
 from league.api import MOST_SAMPLE, Pair, check_pair, evaluate_league
 from league.evaluation.evaluate import human_figures
 from league.evaluation.matches import UnreachedError
-from league.results.pair import diagnosis_section, final_sections, pair_sections, probe_section
+from league.figures.rows import write_figures
+from league.results.pair import (
+    diagnosis_section,
+    final_sections,
+    pair_figures,
+    pair_sections,
+    probe_rows,
+    probe_section,
+    refused_figures,
+)
 from league.tables.final import final_figures
-from league.tables.pair import pair_figures, probe_rows, refused_figures
-from league.tables.rows import write_figures
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own

@@ -38,7 +38,7 @@ from league.results.progress import PlainWatcher, QuietWatcher
 from league.rounds.runner import LeagueOutcome, run_league
 from league.settings.read import Config
 from league.settings.sections import BackendConfig, BackendName
-from league.tables.summaries import practice_warning
+from league.tables.standings import practice_warning
 
 
 @click.group(cls=Group, help=__doc__, invoke_without_command=True)

@@ -7,30 +7,29 @@ running is read at one moment, without disturbing it.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import shlex
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dond.report.games import LeagueGames, find_games
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
 from dond_marl.occupants import ANYTHING, NOTHING, Permission, missing_needs
+from league.figures.rows import Figures, parse_figures
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
 from league.settings.read import Config
-from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE, unescape_formula
 from league.standings.crossplay import CrossPlay
+from league.standings.findings import META_GAME_FILE
 from league.standings.history import CurvePoint, history_of, learning_curves
 from league.standings.ladder import Standing, ladder_of
 from league.standings.references import responses_of
 from league.tables.final import FINAL_FILE, read_final
-from league.tables.rows import Figures
+from league.tables.standings import meta_game
 from league.tasks.answers import Answers
 from league.tasks.blobs import BlobError, read_content
 from league.tasks.occupant_kinds import kinds_in
@@ -42,8 +41,7 @@ LARGEST = 64 * 2**20  # bytes of one file that are read
 class RunFiles(NamedTuple):
     """The documents that the end of a league writes; ``None`` where one is missing, with the reason in ``missing``."""
 
-    ratings: list[dict[str, str]] | None
-    meta_game: dict[str, Any] | None
+    meta_game: Figures | None
     evaluation: Figures | None
     missing: dict[str, str]  # the reason by file
     sha256: dict[str, str]  # by file
@@ -207,7 +205,7 @@ def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) ->
     missing: dict[str, str] = {}
     sha256: dict[str, str] = {}
 
-    def read(name: str, parse: Callable[[str], Any]) -> Any:
+    def read(name: str, parse: Callable[[str], Figures]) -> Figures | None:
         path = folder / name
         command = _command(folder, name, evaluates)
         if not over:
@@ -226,25 +224,11 @@ def read_run_files(folder: Path, *, over: bool, evaluates: bool, mains: bool) ->
         sha256[name] = hashlib.sha256(content).hexdigest()
         return parsed
 
-    ratings, meta_game = read(RATINGS_FILE, _parse_ratings), read(META_GAME_FILE, _parse_document)
+    findings = read(META_GAME_FILE, lambda text: parse_figures(text, meta_game))
     evaluation = read(FINAL_FILE, read_final)
     if not mains and evaluation is None:
         missing[FINAL_FILE] = "No member to evaluate: the league has no main."
-    return RunFiles(ratings, meta_game, evaluation, missing, sha256)
-
-
-def _parse_ratings(text: str) -> list[dict[str, str]]:
-    rows = list(csv.DictReader(text.splitlines()))
-    if not rows or not {"member", "take"} <= rows[0].keys() or any(None in row or None in row.values() for row in rows):
-        raise ValueError
-    return [{**row, "member": unescape_formula(row["member"])} for row in rows]
-
-
-def _parse_document(text: str) -> dict[str, Any]:
-    document = json.loads(text)
-    if not isinstance(document, dict):
-        raise ValueError
-    return document
+    return RunFiles(findings, evaluation, missing, sha256)
 
 
 def _command(folder: Path, name: str, evaluates: bool) -> str:

@@ -20,10 +20,11 @@ from dond_marl.records.record import GameRecord, records_of
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.solvers.efficiency import Efficiency, ImpossibleScore, efficiency
 from dond_marl.statistics import GROUPS, rate, sums_by_group
+from league.figures.rows import Figure
 from league.ledger.ledger import Ledger
 from league.ledger.verify import legs_with_order, replay_leg
 from league.settings.read import Config
-from league.tables.blocks import Dialogue, Figure, Section, Table, TableRow, number_cell
+from league.tables.blocks import Dialogue, Section, Table, TableRow, number_cell
 from league.tasks.values import SeatOrderResult
 
 EACH = 3  # games shown per kind

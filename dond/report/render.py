@@ -19,14 +19,12 @@ from dond.table.frontier import Plane, plane_of
 from dond_marl.game import ITEMS
 from dond_marl.records.record import to_json
 from dond_marl.statistics import TEN, Estimate
-from league.standings.as_csv import interval_json
+from league.figures.rows import UNITS, Figure, plain_values
 from league.tables.blocks import (
-    UNITS,
     Block,
     Cell,
     Curves,
     Dialogue,
-    Figure,
     Report,
     Table,
     TableRow,
@@ -188,4 +186,5 @@ def _cell_json(cell: Cell) -> Any:
     if not isinstance(cell, Figure):
         return cell
     mean, _, low, high = cell.estimate
-    return {**interval_json(mean, low, high), "n": cell.n, "unit": UNITS[cell.unit][0]}
+    interval = {"value": float(mean), "low": float(low), "high": float(high)}
+    return plain_values({**interval, "n": cell.n, "unit": UNITS[cell.unit][0]})

@@ -6,22 +6,20 @@ A section of :mod:`league.tables` takes its own part of the facts; those that on
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from dond.report.collect import CachedCalls, RunFacts, RunFiles, read_facts
 from dond.report.games import games_section
 from dond_marl.dialogues.human_line import stored_human_line
+from league.figures.rows import Figure
 from league.ledger.schema import SCHEMA_VERSION
 from league.rounds.curriculum import describe
 from league.settings.read import Config
-from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
-from league.standings.crossplay import CrossPlay
+from league.standings.findings import META_GAME_FILE
 from league.tables import final
 from league.tables.blocks import (
     Cell,
-    Figure,
     Report,
     Section,
     Table,
@@ -37,20 +35,19 @@ from league.tables.standings import (
     META_GAME_TITLE,
     crossplay,
     ladder,
+    league_summary,
     learning,
     members_in_words,
     meta_game,
+    practice_warning,
     trust,
 )
-from league.tables.summaries import league_summary, practice_warning
 from league.tasks.answers import Answers
 from league.tasks.values import machine
 
 KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
 MODELS = "Language models"
 VALID, CUT = "answered", "answered, cut off at the limit of tokens"
-INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a section whose document lacks a field
-Made = TypeVar("Made")
 
 
 def collect(folder: Path, *, trust: bool = False) -> Report:
@@ -74,13 +71,11 @@ def report_of(facts: RunFacts) -> Report:
         confidence=confidence,
         sections=(
             learning(facts.curves, learners, confidence),
-            ladder(cross, standings, facts.members, confidence, facts.responses, models, learns=bool(learners)),
+            ladder(standings, facts.members, confidence, facts.responses, models, learns=bool(learners)),
             evaluation_section(facts.files),
             crossplay(cross, standings, confidence),
-            meta_game_section(facts.files, cross),
-            _unless_damaged(
-                lambda: trust(standings, facts.files.meta_game, mains, facts.members), trust(standings, None, mains)
-            ),
+            meta_game_section(facts.files),
+            trust(standings, facts.files.meta_game, mains, facts.members),
             curriculum(facts),
             lineage(facts),
             language_models(facts),
@@ -115,22 +110,11 @@ def _cost(facts: RunFacts) -> str:
     return f"Cost: {', '.join(parts)}."
 
 
-def _unless_damaged(make: Callable[[], Made], otherwise: Made) -> Made:
-    """The value of ``make``, or ``otherwise`` where a document that it reads lacks a field."""
-    try:
-        return make()
-    except INCOMPLETE:
-        return otherwise
-
-
-def meta_game_section(files: RunFiles, cross: CrossPlay) -> Section:
-    """Ratings and meta-game from the run's files, or the reason why there are none."""
-    section, ratings, document = Section(META_GAME_KEY, META_GAME_TITLE), files.ratings, files.meta_game
-    if ratings is None or document is None:
-        reasons = (files.missing[name] for name in (RATINGS_FILE, META_GAME_FILE) if name in files.missing)
-        return section._replace(notes=tuple(dict.fromkeys(reasons)))
-    damaged = section._replace(notes=(f"{META_GAME_FILE} or {RATINGS_FILE} is damaged: fields are missing.",))
-    return _unless_damaged(lambda: meta_game(ratings, document, cross), damaged)
+def meta_game_section(files: RunFiles) -> Section:
+    """Ratings and meta-game from the run's file, or the reason why there are none."""
+    if files.meta_game is not None:
+        return meta_game(files.meta_game)
+    return Section(META_GAME_KEY, META_GAME_TITLE, (files.missing[META_GAME_FILE],))
 
 
 def evaluation_section(files: RunFiles) -> Section:

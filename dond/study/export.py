@@ -21,7 +21,7 @@ from dond.web.frame import TEMPLATES
 from dond_marl.game import ITEMS
 from dond_marl.records.files import write_atomically
 from dond_marl.records.record import record_of, to_line
-from league.standings.as_csv import write_csv
+from league.figures.rows import write_csv
 
 GAMES = "games.csv"
 STAND_IN = "_stand_in"  # suffix of a condition whose second person did not come
@@ -169,7 +169,7 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
         "answers.csv": [line for number, person in people for line in _answers(number, person, config)],
     }
     for name, lines in rows.items():
-        write_csv(folder / name, [list(COLUMNS[name]), *([str(cell) for cell in line] for line in lines)])
+        write_csv(folder / name, COLUMNS[name], ([str(cell) for cell in line] for line in lines))
     records = [_record(row, exported) for row in _tables(exported) if row.table.end == "finished"]
     write_atomically(folder / "games.jsonl", "".join(f"{line}\n" for line in records))
     write_atomically(folder / "codebook.md", codebook(progress))

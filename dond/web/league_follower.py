@@ -34,8 +34,7 @@ from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
 from league.tables.blocks import replace_names
 from league.tables.final import FINAL_FILE, final_summary, read_final
-from league.tables.standings import answer_count
-from league.tables.summaries import league_summary, practice_warning
+from league.tables.standings import answer_count, league_summary, practice_warning
 from league.tasks.seating import SEATING
 from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 from partners.scripted.generated import Generated

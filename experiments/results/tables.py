@@ -16,7 +16,8 @@ from dond_marl.statistics import SEED_CONFIDENCE, Estimate
 from experiments.hints import hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
 from experiments.results.files import BENCH, boards_of, document
-from league.tables.blocks import Cell, Figure, Table
+from league.figures.rows import Figure
+from league.tables.blocks import Cell, Table
 
 LABEL_BAR = 0.02  # points of ten: a mean gain by the best labels above it is a gain by labels
 MODEL_GAMES = (

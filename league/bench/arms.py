@@ -20,7 +20,7 @@ from dond_marl.seats import Doubles, Traits
 from dond_marl.statistics import UNKNOWN, Estimate
 from league.bench.figures import has_train_family, partner_of
 from league.bench.results import Row
-from league.tables.blocks import Unit
+from league.figures.rows import Unit
 from partners.rosters import ROSTERS, family_of, load_rosters
 
 NASHCONV = "NashConv"  # heading

@@ -21,7 +21,8 @@ from league.bench.differences import SMALLEST_EFFECT, Difference, differences
 from league.bench.figures import with_references
 from league.bench.protocol import CONFIDENCE, RULES
 from league.bench.results import Row
-from league.tables.blocks import Cell, Figure, Report, Section, Table, Unit, align_columns, count_cell, number_cell
+from league.figures.rows import Figure, Unit
+from league.tables.blocks import Cell, Report, Section, Table, align_columns, count_cell, number_cell
 from partners.equilibrium import table_for
 from partners.rosters import ROSTERS, TEST2
 

@@ -1,1 +1,1 @@
-"""Figures: what is measured in games, its name and unit, and the tally of sums that every figure is computed from."""
+"""Figures: what is measured in games, the tally of sums, and the table of rows that files and pages are views of."""

@@ -1,6 +1,6 @@
 """Measures of games and of the solutions of bargaining theory, and the figures that are means of them.
 
-:data:`FIGURES` describes every figure once: its name, measure, unit, heading and meaning. A *measure* is a number for
+:class:`PlayedFigures` describes every figure once: its name, measure, unit and heading. A *measure* is a number for
 each game of one player in one seat. In a figure per deal only games with a deal count. The figures of both seats pool
 the games: a share of deals is a share of all deals of both seats, not the mean of the seats' shares, so that points per
 game are always the share of deals times the points per deal.
@@ -9,7 +9,7 @@ game are always the share of deals times the points per deal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -18,37 +18,10 @@ from dond_marl.seats import Bools, Doubles, Rows
 from dond_marl.solvers.efficiency import Efficiency, efficiency_of
 from dond_marl.solvers.solve import Concept, Solutions, measures, split_scores
 from dond_marl.statistics import TEN, Estimate
+from league.figures.rows import Unit
 from league.figures.tally import Tally
 
 Measures = Mapping[str, Doubles]  # by name, [N]; nan where a game says nothing, as a ratio to an optimum of 0
-
-
-class PlayedFigures(NamedTuple):
-    """The figures of one player in one view, by their names in :data:`FIGURES`, with intervals over scenarios.
-
-    ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
-    scenarios, and their intervals account for it (:func:`dond_marl.statistics.mean_of_cells`).
-    """
-
-    points: Estimate
-    points_agreed: Estimate
-    left: Estimate
-    left_agreed: Estimate
-    joint: Estimate
-    joint_agreed: Estimate
-    deals: Estimate
-    pareto: Estimate
-    welfare: Estimate
-    nash: Estimate
-    egalitarian: Estimate
-    smaller: Estimate
-    product: Estimate
-    gap: Estimate
-    envy_free: Estimate
-    hits_nash: Estimate
-    hits_max_min: Estimate
-    hits_utilitarian: Estimate
-    turns: Estimate
 
 
 class FigureTerms(NamedTuple):
@@ -57,7 +30,6 @@ class FigureTerms(NamedTuple):
     measure: str  # of each game, averaged
     unit: str
     label: str  # in a table of all figures
-    note: str
     human: str | None = None  # its name in the human line; None: it is not known of people
     in_seats: bool = True  # whether it differs between the seats
 
@@ -71,49 +43,53 @@ class FigureTerms(NamedTuple):
         """Whether only games with a deal count."""
         return self.unit.endswith(("deal", "deals"))
 
+    @property
+    def cell_unit(self) -> Unit:
+        """The unit of its numbers in tables."""
+        return "share" if self.is_share else "acts" if self.measure == "turns" else "points"
+
 
 GAME, DEAL, DEALS = "points of ten per game", "points of ten per deal", "share of deals"
-FIGURES = {
-    "points": FigureTerms("own", GAME, "own points", "no deal is 0", "score"),
-    "points_agreed": FigureTerms("own", DEAL, "  of deals", "own points", "score_of_deals"),
-    "left": FigureTerms("left", GAME, "partner's points", "no deal is 0", "score"),
-    "left_agreed": FigureTerms("left", DEAL, "  of deals", "the partner's points", "score_of_deals"),
-    "joint": FigureTerms("joint", GAME, "joint points", "of both seats", None, False),
-    "joint_agreed": FigureTerms("joint", DEAL, "  of deals", "of both seats", "joint_of_deals", False),
-    "deals": FigureTerms("deal", "share of games", "agreement", "games that end with a deal", "deals"),
-    "pareto": FigureTerms(
-        "pareto", DEALS, "Pareto-optimal", "no split is better for one, worse for none", "pareto_of_deals"
-    ),
-    "welfare": FigureTerms(
-        "welfare", "share of the largest joint points, no deal 0", "welfare efficiency", "over what any split pays"
-    ),
-    "nash": FigureTerms(
-        "nash", "share of the largest product of points, no deal 0", "Nash efficiency", "over what any split pays"
-    ),
-    "product": FigureTerms(
-        "product",
-        "square points of ten per game",
-        "  product of points",
-        "0..100",
-        "nash_product_mean_of_products",
-        False,
-    ),
-    "egalitarian": FigureTerms(
-        "egalitarian", "share of the largest smaller share, no deal 0", "fairness", "the smaller of both seats' points"
-    ),
-    "smaller": FigureTerms("smaller", GAME, "  smaller share", "the smaller of both seats' points", None, False),
-    "gap": FigureTerms("gap", DEAL, "  gap in deals", "between both seats' points", None, False),
-    "envy_free": FigureTerms(
-        "envy_free", DEALS, "  both get half", "of what the pool is worth", "fair_of_deals", False
-    ),
-    "hits_nash": FigureTerms("hits_nash", DEALS, "deals at Nash", "the largest product", "nash_point_of_deals", False),
-    "hits_max_min": FigureTerms(
-        "hits_max_min", DEALS, "deals at max-min", "the largest smaller share", "max_min_of_deals", False
-    ),
-    "hits_utilitarian": FigureTerms(
-        "hits_utilitarian", DEALS, "deals at largest sum", "the largest joint points", "most_points_of_deals", False
-    ),
-    "turns": FigureTerms("turns", "acts of both seats per game", "acts", "not known of splits", "turns"),
+OF_SUM, OF_PRODUCT, OF_SMALLER = (
+    f"share of the largest {best}, no deal 0" for best in ("joint points", "product of points", "smaller share")
+)
+SQUARE = "square points of ten per game"
+
+
+class PlayedFigures(NamedTuple):
+    """The figures of one player in one view, with their terms and intervals over scenarios.
+
+    ``n`` counts the games, or deals, averaged over. Shares of deals are ratios of two counts that both vary with the
+    scenarios, and their intervals account for it (:func:`dond_marl.statistics.mean_of_cells`).
+    """
+
+    points: Annotated[Estimate, FigureTerms("own", GAME, "own points", "score")]
+    points_agreed: Annotated[Estimate, FigureTerms("own", DEAL, "  of deals", "score_of_deals")]
+    left: Annotated[Estimate, FigureTerms("left", GAME, "partner's points", "score")]
+    left_agreed: Annotated[Estimate, FigureTerms("left", DEAL, "  of deals", "score_of_deals")]
+    joint: Annotated[Estimate, FigureTerms("joint", GAME, "joint points", None, False)]
+    joint_agreed: Annotated[Estimate, FigureTerms("joint", DEAL, "  of deals", "joint_of_deals", False)]
+    deals: Annotated[Estimate, FigureTerms("deal", "share of games", "agreement", "deals")]
+    pareto: Annotated[Estimate, FigureTerms("pareto", DEALS, "Pareto-optimal", "pareto_of_deals")]
+    welfare: Annotated[Estimate, FigureTerms("welfare", OF_SUM, "welfare efficiency")]
+    nash: Annotated[Estimate, FigureTerms("nash", OF_PRODUCT, "Nash efficiency")]
+    product: Annotated[
+        Estimate, FigureTerms("product", SQUARE, "  product of points", "nash_product_mean_of_products", False)
+    ]
+    egalitarian: Annotated[Estimate, FigureTerms("egalitarian", OF_SMALLER, "fairness")]
+    smaller: Annotated[Estimate, FigureTerms("smaller", GAME, "  smaller share", None, False)]
+    gap: Annotated[Estimate, FigureTerms("gap", DEAL, "  gap in deals", None, False)]
+    envy_free: Annotated[Estimate, FigureTerms("envy_free", DEALS, "  both get half", "fair_of_deals", False)]
+    hits_nash: Annotated[Estimate, FigureTerms("hits_nash", DEALS, "deals at Nash", "nash_point_of_deals", False)]
+    hits_max_min: Annotated[Estimate, FigureTerms("hits_max_min", DEALS, "deals at max-min", "max_min_of_deals", False)]
+    hits_utilitarian: Annotated[
+        Estimate, FigureTerms("hits_utilitarian", DEALS, "deals at largest sum", "most_points_of_deals", False)
+    ]
+    turns: Annotated[Estimate, FigureTerms("turns", "acts of both seats per game", "acts", "turns")]
+
+
+FIGURES: dict[str, FigureTerms] = {
+    name: annotation.__metadata__[0] for name, annotation in get_type_hints(PlayedFigures, include_extras=True).items()
 }
 NUMBER = {name: i for i, name in enumerate(FIGURES)}  # of a figure in the last axis but one of a tally
 
@@ -127,13 +103,13 @@ def measures_of_games(games: Games, seat: int) -> Measures:
 
 
 def measures_of_efficiency(reached: Efficiency, seat: int) -> Measures:
-    """The same from the efficiency of games, without their turns."""
-    own, left = reached.points[:, seat], reached.points[:, 1 - seat]
+    """The measures of N games from their efficiency, without their turns."""
+    points, partner = reached.points[:, seat], reached.points[:, 1 - seat]
     return {
-        **_points(own, left),
-        "smaller": np.minimum(own, left),
-        "product": own * left,
-        "gap": np.abs(own - left),
+        **_points(points, partner),
+        "smaller": np.minimum(points, partner),
+        "product": points * partner,
+        "gap": np.abs(points - partner),
         "turns": np.full(reached.size, np.nan),
         "hits_max_min": (reached.egalitarian == 1).astype(np.float64),  # a ratio of equal whole numbers is exactly 1
         **{
@@ -153,7 +129,7 @@ def measures_of_efficiency(reached: Efficiency, seat: int) -> Measures:
 
 
 def measures_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) -> dict[str, tuple[Measures, Measures]]:
-    """By name the measures in both seats if every game ended at a split of the concept, all of them equally often."""
+    """The measures in both seats, by concept, if every game ended at its splits, all of them equally often."""
     scenarios = solutions.scenarios
     scores, splits = split_scores(scenarios, solutions.max_count)
     wholes = scenarios.pool_values.T[:, :, None].astype(np.int64)
@@ -167,21 +143,21 @@ def measures_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) 
         "hits_utilitarian": solutions.utilitarian.splits,
     }
     outcomes: dict[str, tuple[Measures, Measures]] = {}
-    for concept, at in concepts.items():
-        number = at.splits.sum(axis=1)
+    for concept, average in concepts.items():
+        number = average.splits.sum(axis=1)
         shared = {
             "deal": (number > 0).astype(np.float64),
-            "smaller": at.smaller,
-            "product": at.product,
-            "welfare": _ratio(at.point.sum(axis=1), solutions.joint),
-            "nash": _ratio(at.product, solutions.product),
-            "egalitarian": _ratio(at.smaller, solutions.smaller),
+            "smaller": average.smaller,
+            "product": average.product,
+            "welfare": _ratio(average.point.sum(axis=1), solutions.joint),
+            "nash": _ratio(average.product, solutions.product),
+            "egalitarian": _ratio(average.smaller, solutions.smaller),
             "turns": np.full(solutions.size, np.nan),
         }
         for name, values in by_split.items():
-            shared[name] = np.einsum("nk,nk->n", values.astype(np.float64), at.splits) / np.maximum(number, 1)
-        own, left = at.point.T
-        outcomes[concept] = {**shared, **_points(own, left)}, {**shared, **_points(left, own)}
+            shared[name] = np.einsum("nk,nk->n", values.astype(np.float64), average.splits) / np.maximum(number, 1)
+        points, partner = average.point.T
+        outcomes[concept] = {**shared, **_points(points, partner)}, {**shared, **_points(partner, points)}
     return outcomes
 
 
@@ -212,11 +188,11 @@ def score_pairs(points: Doubles) -> tuple[Doubles, Rows]:
     return pairs, number
 
 
-def _points(own: Doubles, left: Doubles) -> dict[str, Doubles]:
-    return {"own": own, "left": left, "joint": own + left}
+def _points(points: Doubles, partner: Doubles) -> dict[str, Doubles]:
+    return {"own": points, "left": partner, "joint": points + partner}
 
 
 def _ratio(got: Doubles, best: Doubles) -> Doubles:
-    """``got / best``, nan where the best is nothing."""
+    """The ratio ``got / best``, nan where the best is nothing."""
     ratio: Doubles = np.divide(got, best, out=np.full(len(got), np.nan), where=best > 0)
     return ratio

@@ -48,7 +48,7 @@ class Tally:
         return cls(np.stack(sums, axis), np.stack(games, axis))
 
     def __getitem__(self, cells: Any) -> Tally:
-        """Some of the cells, by any index of NumPy."""
+        """The cells selected by an index of NumPy."""
         return Tally(self.sums[cells], self.games[cells])
 
     def __sub__(self, other: Tally) -> Tally:
@@ -68,7 +68,7 @@ class Tally:
         return mean_of_cells(*self._cells(), confidence)
 
     def share(self, confidence: float) -> Estimate:
-        """The same of an event that happens or not, with an interval within 0..1."""
+        """The mean of an event that happens or not, with an interval within 0..1."""
         return rate(*self._cells(), confidence)
 
     def ratio(self, other: Tally, confidence: float) -> Estimate:

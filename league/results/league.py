@@ -15,8 +15,15 @@ from league.rounds.runner import LeagueOutcome
 from league.standings.ladder import ladder_of
 from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names
 from league.tables.plain import FOLDER, in_short
-from league.tables.standings import crossplay, ladder, learning, members_in_words, meta_game_of_findings
-from league.tables.summaries import league_summary, practice_warning
+from league.tables.standings import (
+    crossplay,
+    ladder,
+    league_summary,
+    learning,
+    members_in_words,
+    meta_game,
+    practice_warning,
+)
 from partners.learning.rewards import OWN
 
 
@@ -35,7 +42,7 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
         league_summary(cross, standings, confidence, mains, outcome.members),
     )
     learns, responses = bool(config.learners), len(outcome.responses)
-    tables = [ladder(cross, standings, outcome.members, confidence, responses, models, learns=learns, details=details)]
+    tables = [ladder(standings, outcome.members, confidence, responses, models, learns=learns, details=details)]
     if rewards := tuple(
         f"{learner.name} has the reward {learner.reward}, as have its snapshots; points are own points"
         for learner in config.learners
@@ -47,7 +54,7 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
         if outcome.curves:
             tables.append(learning(outcome.curves, [learner.name for learner in config.learners], confidence))
         if outcome.findings is not None:
-            tables.append(meta_game_of_findings(outcome.findings, cross))
+            tables.append(meta_game(outcome.findings))
     sections = [with_short_names(section, short) for section in tables]
     if outcome.final is not None:
         from league.results.pair import final_sections  # evaluations load PyTorch
@@ -112,18 +119,19 @@ def _round(ledger: Ledger, number: int) -> Section:
             f"{learner} practiced against",
             ("share", "why"),
             tuple(
-                TableRow(opponent, (number_cell(chance, "share"), in_words(why))) for _, opponent, chance, why in rows
+                TableRow(opponent, (number_cell(chance, "share"), in_words(reason)))
+                for _, opponent, chance, reason in rows
             ),
             label="",
         )
         for learner, rows in groupby(practices, key=lambda row: row[0])
     ]
     pairs: dict[str, list[str]] = {}
-    for _, kind, first, second, _, why in meetings:
+    for _, kind, first, second, _, reason in meetings:
         if kind == "match":
-            pairs.setdefault(in_words(why), []).append(f"{first} and {second}")
+            pairs.setdefault(in_words(reason), []).append(f"{first} and {second}")
     count = sum(map(len, pairs.values()))
-    rows = tuple(TableRow(why, (count_cell(len(names)), _list_pairs(names))) for why, names in pairs.items())
+    rows = tuple(TableRow(reason, (count_cell(len(names)), _list_pairs(names))) for reason, names in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
     rows = tuple(
@@ -133,8 +141,8 @@ def _round(ledger: Ledger, number: int) -> Section:
     present = {name for row in meetings for name in row[2:4]}
     tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])
-    of = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
-    return Section("round", f"{config.schedule.round_name(number)}{of} · stage {stage}", (), tuple(tables))
+    total = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
+    return Section("round", f"{config.schedule.round_name(number)}{total} · stage {stage}", (), tuple(tables))
 
 
 def _list_pairs(pairs: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Sections of evaluations: of a pair, of a league's main members, of a probe and of a diagnosis."""
+"""Evaluations as figures and as sections: of a pair, of a league's main members, of a probe and of a diagnosis."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from league.evaluation.evaluate import (
     HUMANS,
     NASH,
     Evaluation,
+    PlayerLine,
+    human_figures,
     mean_of_seats,
     ultimatum_seat,
 )
 from league.evaluation.exploitability import Probe
 from league.evaluation.final import FinalEvaluation
-from league.figures.measures import FIGURES
+from league.evaluation.matches import UnreachedError
+from league.figures.measures import FIGURES, score_pairs
+from league.figures.rows import Figure, FigureRow, Figures, bounded_row, figure_row
 from league.tables.blocks import (
     Cell,
-    Figure,
     Section,
     Table,
     TableRow,
@@ -34,23 +37,128 @@ from league.tables.blocks import (
     replace_names,
     with_short_names,
 )
-from league.tables.final import KEY, TITLE, about_people, final_figures, final_section, final_summary, names_in
-from league.tables.pair import (
-    COMPARED,
-    EXPLOITABILITY,
-    INFORMATION,
-    INFORMED,
-    SELF_PLAY,
-    VALUE,
-    pair_figures,
-    probe_rows,
-    share_of,
+from league.tables.figures import with_margin
+from league.tables.final import (
+    KEY,
+    TITLE,
+    about_people,
+    final_figures,
+    final_section,
+    final_summary,
+    names_in,
+    played_rows,
 )
 from league.tables.plain import WARNING, in_short
-from league.tables.rows import Figures
-from league.tables.summaries import pair_summary
+from league.tasks.answers import Answers
 
+SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
+
+VALUE, INFORMED, INFORMATION = (
+    "value of a response",
+    "value of a response that sees both values",
+    "value of information",
+)
+SELF_PLAY, EXPLOITABILITY, SAFETY = "self-play", "exploitability", "safety"
+EQUILIBRIUM = "an equilibrium"
+COMPARED = {  # field of a comparison with an equilibrium: figure
+    "member": "points against an equilibrium",
+    "shortfall": "less than an equilibrium there",
+    "equilibrium": "an equilibrium's points against it",
+    "advantage": "more than an equilibrium gets against itself",
+}
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
+
+
+def share_of(reference: str) -> str:
+    """The name of a figure: own points as a share of a reference's."""
+    return f"share of {reference}"
+
+
+def pair_figures(evaluation: Evaluation, human: HumanLine) -> Figures:
+    """The evaluation of a pair as rows: of the member, the best response, points of reference and people."""
+    rules, source = evaluation.rules, evaluation.source
+    terms = {
+        "member": evaluation.member,
+        "against": evaluation.against,
+        "scenarios": {"source": source.label, "number": evaluation.scenarios.size, "sha256": source.digest()},
+        "rules": {"max_turns": rules.max_turns, "disagree": rules.disagree},
+        "seed": evaluation.seed,
+        "confidence": evaluation.confidence,
+        "notes": list(evaluation.notes),
+        "units": {figure: described.unit for figure, described in FIGURES.items()},
+        "splits": {  # own points, the partner's, games
+            seat: [[*pair, number] for pair, number in zip(*(a.tolist() for a in score_pairs(points)), strict=True)]
+            for seat, points in zip(SEATS, evaluation.played.points, strict=True)
+        },
+        "humans": {"source": human.source, "sides": human.perspectives},
+    }
+    return Figures(terms, tuple(_pair_rows(evaluation, human)))
+
+
+def _pair_rows(evaluation: Evaluation, human: HumanLine) -> Iterator[FigureRow]:
+    member, against = evaluation.member, evaluation.against
+    for line in evaluation.lines:
+        name = member if line is evaluation.played else line.name
+        yield from played_rows(name, against, line.figures)
+    yield from played_rows(HUMANS, "", human_figures(human))
+    for reference, shares in evaluation.shares.items():
+        for view, estimate in shares.items():
+            seat = "" if view == BOTH else view
+            yield figure_row(member, against, share_of(reference), seat, estimate, "share")
+    if evaluation.values is not None:
+        values = (mean_of_seats(evaluation.values), *evaluation.values)
+        for seat, value in zip(("", *SEATS), values, strict=True):
+            yield bounded_row(BEST, against, VALUE, seat, value.low, value.high, exact=value.exact)
+    for name, answers in evaluation.answers.items():
+        yield from _answer_rows(name, answers)
+
+
+def _answer_rows(name: str, answers: Answers) -> Iterator[FigureRow]:
+    """Counts of a player's decisions, by cause where a fallback made them, and of the games left out."""
+    document = answers.document()
+    counts = {"asked": document["asked"], "answered": document["answered"], **document["causes"]}
+    for key, number in counts.items():
+        yield _count(name, f"decisions, {key}", number, document["asked"])
+    yield _count(name, "games left out", document["games_left_out"], document["games"])
+
+
+def _count(member: str, figure: str, number: int, total: int) -> FigureRow:
+    return FigureRow(member, "", figure, "", float(number), math.nan, math.nan, total, "count")
+
+
+def probe_rows(probed: Probe) -> Iterator[FigureRow]:
+    """A probe as rows: values of responses, of information, self-play, exploitability and safety, by seat."""
+    member, against = probed.member, probed.against
+    for seat, value in zip(SEATS, probed.hidden, strict=True):
+        yield bounded_row(BEST, against, VALUE, seat, value.low, value.high, exact=value.exact)
+    for seat, value in zip(SEATS, probed.informed or (), strict=False):
+        yield bounded_row(BEST, against, INFORMED, seat, value.low, value.high, exact=value.exact)
+    for seat, (low, high) in zip(SEATS, probed.information or (), strict=False):
+        yield bounded_row(BEST, against, INFORMATION, seat, low, high, exact=low == high)
+    for seat, exploited in zip(SEATS, probed.exploited, strict=True):
+        value, itself = exploited.response, exploited.self_play
+        yield bounded_row(BEST, member, VALUE, seat, value.low, value.high, exact=value.exact)
+        yield bounded_row(member, member, SELF_PLAY, seat, itself, itself, exact=True)
+        yield bounded_row(member, BEST, EXPLOITABILITY, seat, *exploited.gain, exact=value.exact)
+    if probed.split_gains is not None:
+        for part, pair in probed.split_gains._asdict().items():
+            for seat, (low, high) in zip(SEATS, pair, strict=True):
+                yield bounded_row(member, BEST, f"{EXPLOITABILITY}, {part}", seat, low, high, exact=False)
+    if probed.compared is not None:
+        for seat, points, (low, high) in zip(SEATS, probed.compared.values, probed.compared.responses, strict=True):
+            yield bounded_row(EQUILIBRIUM, EQUILIBRIUM, SELF_PLAY, seat, points, points, exact=True)
+            yield bounded_row(BEST, EQUILIBRIUM, VALUE, seat, low, high, exact=low == high)
+        for field, figure in COMPARED.items():
+            for seat, points in zip(SEATS, getattr(probed.compared, field), strict=True):
+                yield bounded_row(member, "", figure, seat, points, points, exact=probed.compared.exact)
+    points = probed.safety.points
+    yield bounded_row(member, probed.safety.responder, SAFETY, "", points, points, exact=True)
+
+
+def refused_figures(member: str, against: str, error: UnreachedError) -> Figures:
+    """A refused evaluation: the reason among the terms, and the counts of both players' decisions as rows."""
+    rows = tuple(row for name, answers in error.answers.items() for row in _answer_rows(name, answers))
+    return Figures({"member": member, "against": against, "refused": str(error)}, rows)
 
 
 def final_sections(final: FinalEvaluation, *, details: bool = True) -> tuple[Section, ...]:
@@ -82,6 +190,40 @@ def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = F
     return tuple(sections)
 
 
+def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
+    """Outcome of one pair: points, share of the best response's points, deals, and where the difference is lost."""
+    played, best = evaluation.played.figures[BOTH], evaluation.best
+    member, against = (
+        f"{name} ({evaluation.protocols[name]})" if name in evaluation.protocols else name
+        for name in (evaluation.member, evaluation.against)
+    )
+    answers = evaluation.answers.get(evaluation.member)
+    if answers is not None and answers.decisions and not answers.own_decisions:  # the points are the fallback's
+        return (f"{member} has no points against {against}: it made none of its {answers.decisions:,} decisions.",)
+    earned = f"{member} gets {with_margin(played.points)} points of ten from {against}"
+    if best is not None:
+        reference = "the exact best response gets" if best.name == BEST else "the best response that was found gets"
+        earned += f", {with_margin(evaluation.shares[best.name][BOTH], 'share')} of what {reference} in the same games"
+    pareto = "" if math.isnan(played.pareto.mean) else f", {played.pareto.mean:.1%} of them Pareto-optimal"
+    sentences = (f"{earned}.", f"It closes a deal in {played.deals.mean:.1%} of its games{pareto}.")
+    return sentences if best is None else (*sentences, _loss_sentence(evaluation.played, best))
+
+
+def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
+    member, most = played.figures[BOTH], best.figures[BOTH]
+    gap = most.points.mean - member.points.mean
+    if gap < SMALL_GAP:
+        return "Nothing is lost to the best response in these games."
+    agreed = 0.0 if math.isnan(most.points_agreed.mean) else most.points_agreed.mean
+    unclosed = min(max((most.deals.mean - member.deals.mean) * agreed, 0.0), gap)
+    seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
+    worse = round(gap, 2) - round(unclosed, 2)  # so that the parts add up as they are shown
+    return (
+        f"It loses {gap:.2f} points to that response, {unclosed:.2f} in games without a deal and {worse:.2f} in worse "
+        f"deals; {seats[0]:.2f} as seat_0, {seats[1]:.2f} as seat_1."
+    )
+
+
 def probe_section(probed: Probe) -> Section:
     """The gain of more information and of better responses, by seat, and the member's worst case."""
     figures, member, against = Figures({}, tuple(probe_rows(probed))), probed.member, probed.against
@@ -99,11 +241,11 @@ def probe_section(probed: Probe) -> Section:
         f"an equilibrium against {member}": (member, "", COMPARED["equilibrium"]),
         "  more than against itself": (member, "", COMPARED["advantage"]),
     }
-    known = {label: key for label, key in lines.items() if figures.row(*key, SEATS[0]) is not None}
+    measured = {label: key for label, key in lines.items() if figures.row(*key, SEATS[0]) is not None}
     table = _table(
         "expected points of ten",
         [f"as {seat}" for seat in SEATS],
-        ((label, [figures.cell(*key, seat) for seat in SEATS]) for label, key in known.items()),
+        ((label, [figures.cell(*key, seat) for seat in SEATS]) for label, key in measured.items()),
     )
     safety = (
         f"safety: {member} scores least against {probed.safety.responder} of the zoo: "
@@ -126,7 +268,7 @@ def _of_equilibria(probed: Probe) -> Iterator[str]:
 
 
 def main_table(figures: Figures, evaluation: Evaluation) -> Table:
-    """By seat: the member's score, its shares of the best response and of the Nash point, and the partner's score."""
+    """The member's score by seat, its shares of the best response and of the Nash point, and the partner's score."""
     member, best = evaluation.member, evaluation.best
     lines = {member: (member, "points")}
     for name in evaluation.shares:
@@ -210,40 +352,41 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
     yield about_people(human)
 
 
-def diagnosis_section(found: Diagnosis) -> Section:
+def diagnosis_section(diagnosis: Diagnosis) -> Section:
     """A diagnosis as tables with notes."""
-    by_act = {name: (count_cell(number), number_cell(lost)) for name, (number, lost) in found.by_act.items()}
+    by_act = {name: (count_cell(number), number_cell(lost)) for name, (number, lost) in diagnosis.by_act.items()}
     tables = [
-        _table("in all", ("value",), [(name, (cell,)) for name, cell in _diagnosis_totals(found).items()]),
+        _table("in all", ("value",), [(name, (cell,)) for name, cell in _diagnosis_totals(diagnosis).items()]),
         _table("by act", ("decisions", "regret of each"), by_act.items()),
     ]
-    if found.demanded:
-        offers = {f"decision {turn + 1}": (count_cell(of.n), Figure(of)) for turn, of in found.demanded if of.n}
+    if diagnosis.demanded:
+        kept = ((turn, share) for turn, share in diagnosis.demanded if share.n)
+        offers = {f"decision {turn + 1}": (count_cell(share.n), Figure(share)) for turn, share in kept}
         tables.append(_table("what its offers keep", ("offers", "share of its own points"), offers.items()))
-    return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(found)), tuple(tables))
+    return Section("diagnosis", "Diagnosis", tuple(_diagnosis_notes(diagnosis)), tuple(tables))
 
 
-def _diagnosis_totals(found: Diagnosis) -> dict[str, Cell]:
-    rows: dict[str, Cell] = {"own points of ten, a game": Figure(found.points)}
-    if found.lost is not None:
-        rows["regret of its acts, a game"] = Figure(found.lost)
-        rows["of the exact best response"] = number_cell(found.share, "share")
-    rows["a second copy, more or less"] = Figure(found.noise)
-    if of := found.answers:
-        tokens = f"{of['prompt_tokens']:,.0f} and {of['completion_tokens']:,.0f}"
-        rows["legal decisions of its own"] = number_cell(of["legal"], "share")
-        rows["re-asks, a game"] = number_cell(of["re_asks"])
+def _diagnosis_totals(diagnosis: Diagnosis) -> dict[str, Cell]:
+    rows: dict[str, Cell] = {"own points of ten, a game": Figure(diagnosis.points)}
+    if diagnosis.lost is not None:
+        rows["regret of its acts, a game"] = Figure(diagnosis.lost)
+        rows["of the exact best response"] = number_cell(diagnosis.share, "share")
+    rows["a second copy, more or less"] = Figure(diagnosis.noise)
+    if answers := diagnosis.answers:
+        tokens = f"{answers['prompt_tokens']:,.0f} and {answers['completion_tokens']:,.0f}"
+        rows["legal decisions of its own"] = number_cell(answers["legal"], "share")
+        rows["re-asks, a game"] = number_cell(answers["re_asks"])
         rows["tokens read and written, a game"] = (
-            "not known: a cache answered" if math.isnan(of["prompt_tokens"]) else tokens
+            "not known: a cache answered" if math.isnan(answers["prompt_tokens"]) else tokens
         )
-        rows["dollars, a game"] = "not known" if math.isnan(of["dollars"]) else f"{of['dollars']:.5f}"
+        rows["dollars, a game"] = "not known" if math.isnan(answers["dollars"]) else f"{answers['dollars']:.5f}"
     return rows
 
 
-def _diagnosis_notes(found: Diagnosis) -> Iterator[str]:
-    yield f"{found.member} against {found.against}, {found.games:,} games; points are points of ten."
-    if found.note:
-        yield f"{found.note[0].upper()}{found.note[1:]}."
-    if found.lost is not None:
+def _diagnosis_notes(diagnosis: Diagnosis) -> Iterator[str]:
+    yield f"{diagnosis.member} against {diagnosis.against}, {diagnosis.games:,} games; points are points of ten."
+    if diagnosis.note:
+        yield f"{diagnosis.note[0].upper()}{diagnosis.note[1:]}."
+    if diagnosis.lost is not None:
         yield "The regret of its acts in a game is, on average, the exact best response's score minus its own."
     yield "A second run plays the same scenarios with other random draws: smaller differences are noise."

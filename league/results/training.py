@@ -8,8 +8,9 @@ from pathlib import Path
 from dond_marl.game import SEATS
 from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
+from league.figures.rows import Figure
 from league.results.progress import Output, duration
-from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, count_cell, number_cell
+from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, count_cell, number_cell
 from league.tables.figures import with_margin
 from league.tables.plain import FOLDER, WARNING, fill, join_parts
 from league.tasks.hinters import describe_hints, hint_queries, hint_summary
@@ -88,8 +89,8 @@ class QuietTrainWatcher(TrainWatcher):
 
 def training_status(training: Training) -> list[str]:
     """Decisions, time left, score and agreement of the latest practice, and speed, what matters most first."""
-    score, settings, made = training.score, training.config.training, training.learner.decisions
-    shown = [f"{made:,}/{settings.num_train_steps:,} decisions", f"{duration(_seconds_left(training))} left"]
+    score, settings, decisions = training.score, training.config.training, training.learner.decisions
+    shown = [f"{decisions:,}/{settings.num_train_steps:,} decisions", f"{duration(_seconds_left(training))} left"]
     if score is not None:
         response = training.references.response  # points of the best response, nan where it is not known at once
         share = "" if math.isnan(response) else f" ({score.points / response:.1%} of a best response)"
@@ -235,5 +236,5 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
     return Section("clone", "The cloned expert and people", notes, tables)
 
 
-def _share(part: int, whole: int) -> Figure | None:
-    return number_cell(part / whole, "share") if whole else None
+def _share(part: int, total: int) -> Figure | None:
+    return number_cell(part / total, "share") if total else None

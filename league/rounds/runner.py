@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dond_marl.occupants import ANYTHING, NOTHING, check_needs
 from dond_marl.records.files import write_atomically
 from league.backends.base import Backend, InProcess, cores
+from league.figures.rows import Figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
@@ -19,11 +20,10 @@ from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueLog, LeagueProgress, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings
 from league.settings.sections import BackendConfig, EnvConfig, names_in
-from league.standings.as_csv import write_crossplay, write_curves, write_findings, write_ladder
-from league.standings.crossplay import CrossPlay
-from league.standings.findings import Findings, findings_of
-from league.standings.history import CurvePoint, History, history_of, learning_curves
-from league.standings.ladder import Responses, ladder_of
+from league.standings.crossplay import CrossPlay, write_crossplay
+from league.standings.findings import findings_of, write_findings
+from league.standings.history import CurvePoint, History, history_of, learning_curves, write_curves
+from league.standings.ladder import Responses, ladder_of, write_ladder
 from league.standings.references import responses_of, stored_responses
 from league.tasks.devices import check_devices
 from league.tasks.provenance import check_league_provenance, occupants_of
@@ -42,7 +42,7 @@ class LeagueOutcome(NamedTuple):
     cross: CrossPlay
     curves: list[CurvePoint]
     responses: Responses  # points of best responses to the members for which they are known
-    findings: Findings | None  # ratings and the meta-game, with ``league.evaluate``
+    findings: Figures | None  # ratings and the meta-game, with ``league.evaluate``
     final: FinalEvaluation | None  # the mains against held-out members, if there are mains
     without_practice: Mapping[str, int] = {}  # learners that learned nothing in some rounds, with their number
     members: Sequence[Member] = ()
@@ -88,7 +88,7 @@ def run_league(
 
 def _evaluate(
     config: Config, directory: RunDirectory, history: History, watcher: Watcher
-) -> tuple[Findings | None, FinalEvaluation | None]:
+) -> tuple[Figures | None, FinalEvaluation | None]:
     """The analyses at the end: ratings and the meta-game, and the mains against held-out members."""
     watcher.on_analysis("ratings and the meta-game")
     findings = findings_of(history.cross, seed=config.league.seed, confidence=config.league.confidence)

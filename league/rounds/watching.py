@@ -115,7 +115,7 @@ class LeagueLog:
                     f"{row.member}/of_response": row.of_response.mean,
                     f"{row.member}/of_nash": row.of_nash.mean,
                     f"{row.member}/deals": row.deals,
-                    f"{row.member}/self_play": row.self_play,
+                    f"{row.member}/self_play": row.self_play.mean,
                 }
         finite = {name: value for name, value in figures.items() if not math.isnan(value)}
         self._trackers.write(finite, played.number + 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from dond_marl.scenarios.sources import Scenarios, swapped_in_orbit
 from dond_marl.solvers.solve import solve
 from dond_marl.statistics import GROUPS, TEN, Estimate, scenario_groups
+from league.figures.rows import write_csv
 from league.figures.tally import Tally
 from league.standings.ratings import Payoffs, Shrunk, shrink
 from league.tasks.answers import Answers
@@ -142,11 +144,11 @@ class CrossPlay:
         """
         i = self.place[member]
         if opponents is None:
-            others = [j for j in range(len(self.members)) if j != i]
+            columns = [j for j in range(len(self.members)) if j != i]
         else:
-            others = [self.place[name] for name in opponents]
-        rows = np.concatenate([self._row[i, others], self._row[others, i]]).astype(np.int64)
-        seats = np.repeat((0, 1), len(others))
+            columns = [self.place[name] for name in opponents]
+        rows = np.concatenate([self._row[i, columns], self._row[columns, i]]).astype(np.int64)
+        seats = np.repeat((0, 1), len(columns))
         stored = rows >= 0 if seat is None else (rows >= 0) & (seats == seat)
         rows, seats = rows[stored], seats[stored]
         played = self.totals["games"][rows] > 0
@@ -250,12 +252,12 @@ class CrossPlay:
         first, second = np.nonzero(self._row >= 0)
         rows, size = self._row[first, second], len(self._row)
         for start in range(0, len(weights), REPLICATES_AT_ONCE):
-            some = weights[start : start + REPLICATES_AT_ONCE].T.astype(np.float32)
-            games = self._games[: len(self.totals)] @ some
-            points = self._points[: len(self.totals)] @ some  # [L, 2, some]
+            sweep = weights[start : start + REPLICATES_AT_ONCE].T.astype(np.float32)
+            games = self._games[: len(self.totals)] @ sweep
+            points = self._points[: len(self.totals)] @ sweep  # [L, 2, replicates]
             with np.errstate(invalid="ignore"):
                 means = (points / games[:, None])[rows].astype(np.float64)
-            for replicate in range(some.shape[1]):
+            for replicate in range(sweep.shape[1]):
                 table = np.full((size, 2, size), np.nan)
                 table[first, 0, second], table[second, 1, first] = means[:, 0, replicate], means[:, 1, replicate]
                 yield table
@@ -263,16 +265,16 @@ class CrossPlay:
     def _rows_for(self, pairs: Sequence[Pair]) -> NDArray[np.int64]:
         """The rows of ``pairs``; new pairs get new rows at the end."""
         first, second = np.array(pairs, dtype=np.int64).T
-        new = self._row[first, second] < 0
-        before, after = len(self.totals), len(self.totals) + int(new.sum())
-        self._row[first[new], second[new]] = np.arange(before, after)
+        unplayed = self._row[first, second] < 0
+        before, after = len(self.totals), len(self.totals) + int(unplayed.sum())
+        self._row[first[unplayed], second[unplayed]] = np.arange(before, after)
         self.totals = np.concatenate([self.totals, np.zeros(after - before, dtype=TOTALS)])
         if after > len(self._games):
             room = max(after, len(self._games) * 3 // 2)
             for name in ("_points", "_games", "_deals", "_most"):
-                old = getattr(self, name)
-                grown = np.zeros((room, *old.shape[1:]), dtype=old.dtype)  # pages that stay zero take no memory
-                grown[:before] = old[:before]
+                stored = getattr(self, name)
+                grown = np.zeros((room, *stored.shape[1:]), dtype=stored.dtype)  # pages that stay zero take no memory
+                grown[:before] = stored[:before]
                 setattr(self, name, grown)
         rows: NDArray[np.int64] = self._row[first, second].astype(np.int64)
         return rows
@@ -295,24 +297,24 @@ class CrossPlay:
         self._most[places] = np.maximum(self._most[places], (1 + by_side * STEPS + ROUNDING).astype(np.uint8))
         closed = np.stack([games["deal"] for games in facts])[:, block.order].astype(np.float32)
         self._deals[rows[:, None], block.groups] += np.add.reduceat(closed, block.groups_start, axis=1)
-        new = np.zeros(len(rows), dtype=TOTALS)
-        new["games"] = new["squared_weights"] = len(block.order)
-        new["deals"] = [np.count_nonzero(games["deal"]) for games in facts]
-        new["turns"] = [games["turns"].sum(dtype=np.int64) for games in facts]
-        new["nash"], new["most"] = block.nash, block.most
-        new["wins"] = ((np.sign(points - points[:, ::-1]) + 1) / 2).sum(axis=2)
-        new["points"], new["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
+        added = np.zeros(len(rows), dtype=TOTALS)
+        added["games"] = added["squared_weights"] = len(block.order)
+        added["deals"] = [np.count_nonzero(games["deal"]) for games in facts]
+        added["turns"] = [games["turns"].sum(dtype=np.int64) for games in facts]
+        added["nash"], added["most"] = block.nash, block.most
+        added["wins"] = ((np.sign(points - points[:, ::-1]) + 1) / 2).sum(axis=2)
+        added["points"], added["squares"] = points.sum(axis=2), np.einsum("lsk,lsk->ls", points, points)
         for name in SUMS:
-            self.totals[name][rows] += new[name]
+            self.totals[name][rows] += added[name]
         for start in range(0, len(rows), PAIRS_AT_ONCE):
-            some = rows[start : start + PAIRS_AT_ONCE]
-            self.totals["error"][some] = _squared_errors(self._points[some], self._games[some])
+            sweep = rows[start : start + PAIRS_AT_ONCE]
+            self.totals["error"][sweep] = _squared_errors(self._points[sweep], self._games[sweep])
 
 
-def share(points: Estimate, whole: float) -> Estimate:
-    """Points as a share of ``whole``, a number without error; ``nan`` if that is not positive."""
-    whole = whole if whole > 0 else np.nan
-    return Estimate(points.mean / whole, points.n, points.low / whole, points.high / whole)
+def share(points: Estimate, most: float) -> Estimate:
+    """Points as a share of ``most``, a number without error; ``nan`` if that is not positive."""
+    most = most if most > 0 else np.nan
+    return Estimate(points.mean / most, points.n, points.low / most, points.high / most)
 
 
 def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estimate:
@@ -321,13 +323,22 @@ def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estima
     The interval is paired: both means come from the same scenarios. It is ``nan`` if one of them has played more
     opponents than the other.
     """
-    own, other = cross.tally("points", first), cross.tally("points", second)
-    difference = float(own.means().mean() - other.means().mean())
-    if len(own.games) != len(other.games):
+    ahead, behind = cross.tally("points", first), cross.tally("points", second)
+    difference = float(ahead.means().mean() - behind.means().mean())
+    if len(ahead.games) != len(behind.games):
         return Estimate(difference, 0, np.nan, np.nan)
     # The mean of all cells, the second's with a minus, is half the difference.
-    half = Tally(np.concatenate([own.sums, -other.sums]), np.concatenate([own.games, other.games])).mean(confidence)
+    sums, games = np.concatenate([ahead.sums, -behind.sums]), np.concatenate([ahead.games, behind.games])
+    half = Tally(sums, games).mean(confidence)
     return Estimate(2 * half.mean, half.n, 2 * half.low, 2 * half.high)
+
+
+def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
+    """Write every cell: points of ``member`` against ``against``, mean of both seats."""
+    pairs = ((row, column) for row in cross.members for column in cross.members)
+    cells = ((*pair, cross.cell(*pair, confidence)) for pair in pairs)
+    rows = ((row, column, cell.n, cell.mean, cell.low, cell.high) for row, column, cell in cells)
+    write_csv(path, ("member", "against", "games", "points", "points_low", "points_high"), rows)
 
 
 class _SortedBlock(NamedTuple):
@@ -360,13 +371,13 @@ def _sorted_block(scenarios: Scenarios) -> _SortedBlock:
 
 def _sweeps(pairs: Sequence[Pair], size: int) -> Iterator[slice]:
     """Slices of ``pairs`` without repeated pairs, each of at most ``GAMES_AT_ONCE`` games or of one pair."""
-    start, seen = 0, set[Pair]()
+    start, in_sweep = 0, set[Pair]()
     for i, pair in enumerate(pairs):
-        if pair in seen or (len(seen) + 1) * size > max(GAMES_AT_ONCE, size):
+        if pair in in_sweep or (len(in_sweep) + 1) * size > max(GAMES_AT_ONCE, size):
             yield slice(start, i)
-            start, seen = i, set()
-        seen.add(pair)
-    if seen:
+            start, in_sweep = i, set()
+        in_sweep.add(pair)
+    if in_sweep:
         yield slice(start, len(pairs))
 
 

@@ -6,6 +6,7 @@ Planning is a function of this history and the settings.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
 from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
+from league.figures.rows import write_csv
 from league.figures.tally import Tally
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
@@ -91,7 +93,7 @@ def history_of(ledger: Ledger, config: Config) -> History:
 
 def oracles_of(config: Config) -> tuple[str, ...]:
     """The learners that practice against a solution of the meta-game, in any stage."""
-    stages = [config.learners, *([stage.learner(each) for each in config.learners] for stage in config.curriculum)]
+    stages = [config.learners, *([stage.learner(entry) for entry in config.learners] for stage in config.curriculum)]
     every = [learner for stage in stages for learner in stage if learner is not None]
     return tuple(dict.fromkeys(learner.name for learner in every if learner.is_oracle))
 
@@ -151,3 +153,9 @@ def round_curves(ledger: Ledger, number: int, learners: Sequence[str], confidenc
             mean = Tally.of(np.stack(played), groups).mean(confidence)
             curves.append(CurvePoint(number, name, before[name].decisions, mean))
     return curves
+
+
+def write_curves(path: Path, curves: Iterable[CurvePoint]) -> None:
+    """Write the learning curves, a row per learner and round; ``after_rounds`` of practice, 0 being the start."""
+    rows = [(number, name, decisions, n, mean, low, high) for number, name, decisions, (mean, n, low, high) in curves]
+    write_csv(path, ("after_rounds", "member", "decisions", "games", "points", "points_low", "points_high"), rows)

@@ -6,15 +6,18 @@ Points are points of ten; every opponent and seat has the same weight, however m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
+from league.figures.rows import wide_row, write_csv
 from league.standings.crossplay import CrossPlay, share
-from league.tasks.answers import Answers
+from league.tasks.answers import CAUSES, Answers
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten
@@ -32,7 +35,7 @@ class Standing(NamedTuple):
     deals: float  # share of games with a deal
     agreed: float  # own points of ten in games with a deal
     turns: float  # acts of both seats per game
-    self_play: float  # own points of ten against itself
+    self_play: Estimate  # own points of ten against itself
     answers: Answers  # own decisions and fallbacks, failed matches included
     failed: int  # failed matches by its fault
     impossible: bool  # its games are recorded as paying more than is possible: a bug
@@ -72,7 +75,7 @@ def _standing(cross: CrossPlay, member: str, confidence: float, responses: Respo
         return float((sums / totals["games"]).mean()) if len(rows) else math.nan
 
     estimate, first, second = (cross.tally("points", member, opponents, seat).mean(confidence) for seat in (None, 0, 1))
-    points, left = mean(totals["points"][cells, seats]), mean(totals["points"][cells, 1 - seats])
+    points, partners = mean(totals["points"][cells, seats]), mean(totals["points"][cells, 1 - seats])
     deals = mean(totals["deals"])
     return Standing(
         member=member,
@@ -80,14 +83,14 @@ def _standing(cross: CrossPlay, member: str, confidence: float, responses: Respo
         of_nash=share(estimate, mean(totals["nash"][cells, seats])),
         of_response=_share_of_response(cross, member, confidence, responses),
         as_seat=(first, second),
-        left=left,
+        left=partners,
         deals=deals,
         agreed=points / deals if deals else math.nan,
         turns=mean(totals["turns"]),
-        self_play=cross.cell(member, member, confidence).mean,
+        self_play=cross.cell(member, member, confidence),
         answers=cross.answers.get(member, Answers()),
         failed=cross.failed[member],
-        impossible=points + left > mean(totals["most"]) + ROUNDING,
+        impossible=points + partners > mean(totals["most"]) + ROUNDING,
     )
 
 
@@ -97,3 +100,35 @@ def _share_of_response(cross: CrossPlay, member: str, confidence: float, respons
     values = [responses[name][seat] for name in opponents for seat in cross.cells_of(member, [name])[1]]
     points = cross.tally("points", member, opponents).mean(confidence)
     return share(points, float(np.mean(values)) if values else math.nan)
+
+
+def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
+    """Write the ladder, a row per member; members without games that count have no rank but a reason."""
+    rows = [
+        wide_row(
+            {
+                "rank": rank if row.has_rank else "",
+                "member": row.member,
+                "games": row.points.n,
+                "points": row.points,
+                **dict(zip(SEATS, row.as_seat, strict=True)),
+                "of_nash": row.of_nash,
+                "of_response": row.of_response,
+                "of_response_games": row.of_response.n,
+                "left_to_partner": row.left,
+                "deal_rate": row.deals,
+                "points_agreed": row.agreed,
+                "turns": row.turns,
+                "self_play": row.self_play.mean,
+                "asked": row.answers.decisions,
+                "answered": row.answers.own_decisions,
+                "fallbacks": row.answers.fallbacks,
+                **{cause.name.lower(): number for cause, number in zip(CAUSES, row.answers.causes, strict=True)},
+                "games_left_out": row.answers.left_out,
+                "failed_matches": row.failed,
+                "unranked_because": row.unranked_because,
+            }
+        )
+        for rank, row in enumerate(standings, start=1)
+    ]
+    write_csv(path, rows[0], (row.values() for row in rows))

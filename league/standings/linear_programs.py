@@ -47,10 +47,10 @@ class Deviations:
         return np.vstack([self.first[:, b] - self.first[a, b], self.second[a].T - self.second[a, b]])
 
     def price(self, prices: Table) -> Table:
-        """``prices[A + B] @ gains_on(all pairs)``, ``[A * B]``, without building that matrix."""
+        """Price of each pair, ``prices[A + B] @ gains_on(all pairs)``, ``[A * B]``, without building that matrix."""
         rows, columns = np.split(prices, [self.seats[0]])
-        each = (rows @ self.first)[None] + (self.second @ columns)[:, None]
-        total: Table = (each - rows.sum() * self.first - columns.sum() * self.second).ravel()
+        gains = (rows @ self.first)[None] + (self.second @ columns)[:, None]
+        total: Table = (gains - rows.sum() * self.first - columns.sum() * self.second).ravel()
         return total
 
     def expected_gains(self, chances: Table) -> Table:
@@ -83,8 +83,8 @@ class Swaps:
         """Price of each pair at ``prices[A * A + B * B]`` of the gains, ``[A * B]``."""
         (a, b), parts = self.seats, np.split(prices, [self.seats[0] ** 2])
         rows, columns = parts[0].reshape(a, a), parts[1].reshape(b, b)
-        left = rows.sum(axis=1)[:, None] * self.first + self.second * columns.sum(axis=1)
-        total: Table = (rows @ self.first + self.second @ columns.T - left).ravel()
+        drawn = rows.sum(axis=1)[:, None] * self.first + self.second * columns.sum(axis=1)
+        total: Table = (rows @ self.first + self.second @ columns.T - drawn).ravel()
         return total
 
     def expected_gains(self, chances: Table) -> Table:
@@ -139,8 +139,8 @@ def nearest_to_even(deviations: Deviations | Swaps) -> Table:
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": EXACT, "maxcor": 30}
     start = np.zeros(deviations.rows)
-    done = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
-    return _onto_simplex(-deviations.price(done.x))
+    solved = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options=options)
+    return _onto_simplex(-deviations.price(solved.x))
 
 
 def _onto_simplex(point: Table) -> Table:
@@ -171,13 +171,13 @@ def _column_generation(
         if open_ is not None:  # one more unknown, the greatest gain: unbounded, and the objective
             gains = np.hstack([gains, -open_[:, None].astype(float)])
             weighed, total = np.append(weighed, 1.0), np.append(total, 0.0)
-        done = _linear_program(weighed, gains, bound, total, [*limits, *([(None, None)] if open_ is not None else [])])
-        prices = np.maximum(-done.ineqlin.marginals, 0.0)
-        reduced = costs + deviations.price(prices) - float(done.eqlin.marginals[0])
+        best = _linear_program(weighed, gains, bound, total, [*limits, *([(None, None)] if open_ is not None else [])])
+        prices = np.maximum(-best.ineqlin.marginals, 0.0)
+        reduced = costs + deviations.price(prices) - float(best.eqlin.marginals[0])
         joining = _improving_pairs(np.where(closed, np.inf, reduced).reshape(deviations.seats))
         joining = np.setdiff1d(joining, pairs, assume_unique=True)
-        if not len(joining) or done.fun <= enough:
-            chances = np.maximum(done.x[: len(pairs)], 0.0)
+        if not len(joining) or best.fun <= enough:
+            chances = np.maximum(best.x[: len(pairs)], 0.0)
             chances /= chances.sum()
             return ProgramSolution(pairs, chances, gains[:, : len(pairs)] @ chances, prices, reduced)
         pairs = np.union1d(pairs, joining)
@@ -206,7 +206,7 @@ def _linear_program(
 
     for method, presolve, slack in ATTEMPTS:
         tolerance = max(slack, EXACT)
-        done = linprog(
+        solved = linprog(
             costs,
             A_ub=upper,
             b_ub=bound + slack,
@@ -220,6 +220,6 @@ def _linear_program(
                 "dual_feasibility_tolerance": tolerance,
             },
         )
-        if done.status == 0:
-            return done
-    raise AssertionError(done.message)
+        if solved.status == 0:
+            return solved
+    raise AssertionError(solved.message)

@@ -76,7 +76,7 @@ class JointMixture(NamedTuple):
         ``drawn``: a number in [0, 1) that selects the member drawn for seat_1, and one for that of seat_0.
         """
         pairs = zip(self.mixtures, drawn[::-1], strict=True)
-        picked = [int(np.count_nonzero(np.cumsum(mixture) <= at * mixture.sum())) for mixture, at in pairs]
+        picked = [int(np.count_nonzero(np.cumsum(mixture) <= quantile * mixture.sum())) for mixture, quantile in pairs]
         rows, columns = self.chances[:, picked[1]], self.chances[picked[0]]
         return rows / rows.sum(), columns / columns.sum()
 
@@ -246,9 +246,9 @@ def _fix_determined(deviations: Deviations, rating: Table, allowed: Pairs, solve
     if not open_.any() or len(allowed) > MOST_COMPARED:
         return
     gains = deviations.gains_on(allowed)
-    known, others = np.vstack([np.ones(len(allowed)), gains[~open_]]), gains[open_]
-    shares = np.linalg.lstsq(known.T, others.T, rcond=None)[0]  # [known, others]
-    follows = np.abs(others - shares.T @ known).max(axis=1) <= DETERMINED
+    determined, undetermined = np.vstack([np.ones(len(allowed)), gains[~open_]]), gains[open_]
+    shares = np.linalg.lstsq(determined.T, undetermined.T, rcond=None)[0]  # [known, others]
+    follows = np.abs(undetermined - shares.T @ determined).max(axis=1) <= DETERMINED
     follows &= np.abs(shares).sum(axis=0) <= STEEP
     rating[np.flatnonzero(open_)[follows]] = solved.gains[open_][follows]
 

@@ -141,10 +141,10 @@ def distinctness(payoffs: Payoffs) -> Table:
     errors = np.nan_to_num(errors)
     alike = np.zeros(len(cells))
     for member, (means, error) in enumerate(zip(cells, errors, strict=True)):
-        both = ~np.isnan(means) & ~np.isnan(cells)
-        beyond = np.where(both, (means - cells) ** 2, 0.0) - both * (error + errors)
-        squares = np.maximum(beyond.sum(axis=1) / np.maximum(both.sum(axis=1), 1), 0.0)
-        likeness = np.where(both.any(axis=1), np.maximum(1 - squares / ALIKE**2, 0.0), 0.0)
+        shared = ~np.isnan(means) & ~np.isnan(cells)
+        beyond = np.where(shared, (means - cells) ** 2, 0.0) - shared * (error + errors)
+        squares = np.maximum(beyond.sum(axis=1) / np.maximum(shared.sum(axis=1), 1), 0.0)
+        likeness = np.where(shared.any(axis=1), np.maximum(1 - squares / ALIKE**2, 0.0), 0.0)
         likeness[member] = 1.0
         alike[member] = likeness.sum()
     shares: Table = 1 / alike

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from league.settings.read import Config
 
 STORED = Path(__file__).with_name("references.json")
-VERSION = 1  # of the file
 PRIOR = "lewis"
 
 
@@ -49,18 +48,17 @@ class Side(NamedTuple):
     """
 
     exact: bool
-    how: str  # a few words for people
     low: float
     high: float
     low_in: tuple[float, ...]  # by :data:`~dond_marl.scenarios.sources.PARTS`, of the responding seat
     high_in: tuple[float, ...]
     seconds: float  # of one core, to compute it
 
-    def values_over(self, seat: int, which: Iterable[int]) -> tuple[float, float]:
+    def values_over(self, seat: int, parts: Iterable[int]) -> tuple[float, float]:
         """The lower and the upper value over several of the parts together, by their number."""
-        some = list(which)
-        games = part_sizes()[seat][some]
-        low, high = (float(np.dot(np.array(each)[some], games) / games.sum()) for each in (self.low_in, self.high_in))
+        rows = list(parts)
+        games = part_sizes()[seat][rows]
+        low, high = (float(np.dot(np.array(side)[rows], games) / games.sum()) for side in (self.low_in, self.high_in))
         return low, high
 
 
@@ -72,13 +70,18 @@ class Reference(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether it is exact in both seats."""
+        """Whether the reference is exact in both seats."""
         return all(side is not None and side.exact for side in self.seats)
 
 
+@lru_cache(maxsize=8)
 def stored_references(path: Path = STORED) -> Mapping[str, Reference]:
-    """The references of a file by the partner's identity; empty without a file. Raises ``InputError``."""
-    return _read_references(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    """The references of a file by the partner's identity; empty without a file."""
+    partners = json.loads(path.read_text(encoding="utf-8"))["partners"] if path.is_file() else {}
+    return {
+        name: Reference((_read_side(row[SEATS[0]]), _read_side(row[SEATS[1]])), row["fingerprint"])
+        for name, row in partners.items()
+    }
 
 
 def reference_of(spec: Spec) -> Reference | None:
@@ -93,26 +96,12 @@ def part_sizes() -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     return np.stack([np.bincount(view_parts(space, seat), minlength=len(PARTS)) for seat in (0, 1)])
 
 
-@lru_cache(maxsize=8)
-def _read_references(path: Path, _time: int) -> Mapping[str, Reference]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["version"] != VERSION:
-            raise ValueError(f"version {document['version']}, not {VERSION}")
-        return {
-            name: Reference((_read_side(row[SEATS[0]]), _read_side(row[SEATS[1]])), str(row["fingerprint"]))
-            for name, row in document["partners"].items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); restore the shipped file") from None
-
-
 def _read_side(row: Mapping[str, Any] | None) -> Side | None:
     if row is None:
         return None
     low_in, high_in = (tuple(float(row[key][part]) for part in PARTS) for key in ("low", "high"))
     low, high = (float(row[key]["all"]) for key in ("low", "high"))
-    return Side(bool(row["exact"]), str(row["how"]), low, high, low_in, high_in, float(row["seconds"]))
+    return Side(bool(row["exact"]), low, high, low_in, high_in, float(row["seconds"]))
 
 
 def stored_responses(config: Config) -> Responses:
@@ -167,7 +156,7 @@ def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) 
     try:
         contexts = [prior_contexts(source, seat) for seat in (0, 1)]
         if not exact_by_answers(partner, rules):
-            games = [Adaptive(partner, each, seat, rules, source.prior).value() for seat, each in enumerate(contexts)]
+            games = [Adaptive(partner, view, seat, rules, source.prior).value() for seat, view in enumerate(contexts)]
             return (games[0][0], games[1][0]) if all(exact for _, exact in games) else None
         values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
     except OutOfReach:

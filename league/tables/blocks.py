@@ -16,44 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 from dond_marl.occupants import short_names
 from dond_marl.records.record import GameRecord
 from dond_marl.statistics import Estimate
+from league.figures.rows import Figure, Unit
 
 if TYPE_CHECKING:
     from league.standings.history import CurvePoint  # which needs the settings' libraries
 
-Unit = Literal[
-    "points", "share", "difference", "difference of shares", "count", "acts", "ratio", "nats", "p-value",
-    "seconds",
-]  # fmt: skip
-UNITS: dict[Unit, tuple[str, str]] = {  # in words, and how a number is written; z: no minus sign before a rounded 0
-    "points": ("points of ten", "z.2f"),
-    "share": ("share", "z.1%"),
-    "difference": ("points of ten, difference", "+z.2f"),
-    "difference of shares": ("share, difference", "+z.1%"),
-    "count": ("count", "z,.0f"),
-    "acts": ("acts", "z.2f"),
-    "ratio": ("ratio", "z.3f"),
-    "nats": ("nats", "z.3f"),
-    "p-value": ("p-value", "z.2g"),
-    "seconds": ("seconds", "z.1f"),
-}
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"  # in place of a control or direction character
-
-
-class Figure(NamedTuple):
-    """A number with its interval, number of games and unit; ``nan`` and an ``n`` of 0 stand for unknown."""
-
-    estimate: Estimate
-    unit: Unit = "points"
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is anything to show: a mean, or an interval without one."""
-        return not math.isnan(self.estimate.mean) or not math.isnan(self.estimate.low)
-
-    @property
-    def n(self) -> int | None:
-        """The number of games (or seeds) of a mean; ``None`` for a number that is not a mean."""
-        return None if self.is_known and not self.estimate.n else self.estimate.n
 
 
 Cell = Figure | str | None
@@ -137,18 +105,6 @@ def count_cell(number: float) -> Figure:
     return number_cell(number, "count")
 
 
-def figure_from_json(document: Mapping[str, Any], unit: Unit = "points", n: int = 0) -> Figure:
-    """The figure stored as ``value``, ``low`` and ``high`` in a JSON document; ``null`` is unknown.
-
-    Raises ``AttributeError``, ``TypeError`` or ``ValueError`` if the document holds something else.
-    """
-    numbers = (document.get(key) for key in ("value", "low", "high"))
-    value, low, high = (math.nan if each is None else float(each) for each in numbers)
-    if math.isinf(value) or math.isinf(low) or math.isinf(high):
-        raise ValueError
-    return Figure(Estimate(value, n, low, high), unit)
-
-
 def shared_n(cells: Iterable[Cell]) -> int | None:
     """The n that all figures among ``cells`` share; ``None`` if they differ."""
     numbers = {cell.n for cell in cells if isinstance(cell, Figure) and cell.is_known}
@@ -200,20 +156,20 @@ def with_short_names(section: Section, names: Iterable[str]) -> Section:
     For people only: files for programs keep the full specifications.
     """
     short = short_names(names)
-    used = {spec: name for spec, name in short.items() if _shorten(section, {spec: name}) != section}
-    return _add_full_names(section, used)
+    shortened = {spec: name for spec, name in short.items() if _shorten(section, {spec: name}) != section}
+    return _add_full_names(section, shortened)
 
 
 def report_with_short_names(report: Report, names: Iterable[str]) -> Report:
     """The report with short names; the notes of its first section give each full name."""
     short = short_names(names)
     head = map_texts(report._replace(sections=()), lambda text: replace_names(text, short))
-    first, *others = report.sections
-    return head._replace(sections=(_add_full_names(first, short), *(_shorten(section, short) for section in others)))
+    first, *further = report.sections
+    return head._replace(sections=(_add_full_names(first, short), *(_shorten(section, short) for section in further)))
 
 
 def replace_names(text: str, short: Mapping[str, str]) -> str:
-    """``text`` with every specification in ``short`` replaced by its short name, the longest first."""
+    """The text with every specification in ``short`` replaced by its short name, the longest first."""
     for spec in sorted(short, key=len, reverse=True):
         text = text.replace(spec, short[spec])
     return text

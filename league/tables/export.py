@@ -23,12 +23,12 @@ from dond_marl.game import SEATS, Act, Ending
 from dond_marl.occupants import ANYTHING, NOTHING
 from dond_marl.records.files import atomic_replace
 from dond_marl.seats import Cause, Rows
-from dond_marl.statistics import Estimate, points_of_ten
+from dond_marl.statistics import points_of_ten
+from league.figures.rows import Figures, escape_formula, plain_values, wide_row
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import RunDirectory, find_run
 from league.ledger.verify import legs_with_order, replay_leg
-from league.standings.as_csv import escape_formula
-from league.standings.findings import findings_of
+from league.standings.findings import findings_of, ratings_of
 from league.standings.history import history_of
 from league.standings.ladder import ladder_of
 from league.tasks.values import SeatOrderResult
@@ -41,7 +41,6 @@ ColumnKind = Literal["text", "integer", "number", "boolean"]
 Columns = Mapping[str, Sequence[Any]]  # the values of a batch of rows, by column, equally long; None: unknown
 Notify = Callable[[str], None]
 PANDAS_TYPES = {"text": "str", "integer": "Int64", "number": "float64", "boolean": "bool"}
-RATED_COLUMNS = 12  # take, give, two deviations: value and bounds
 
 
 class Column(NamedTuple):
@@ -215,41 +214,35 @@ def _payoff_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
                 if len(played.games):
                     points = played.mean(config.league.confidence)
                     deals = cross.tally("deals", member, [against], seat).share(config.league.confidence).mean
-                    rows.append((member, seat, against, points.n, *map(_or_none, (*_with_bounds(points), deals))))
+                    row = {"member": member, "seat": seat, "against": against, "games": points.n}
+                    rows.append({**row, "points": points, "deals": deals})
     yield _batch("payoffs", rows)
 
 
 def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator[Columns]:
     config = ledger.config()
     cross, roles = history_of(ledger, config).cross, {member.name: member.role for member in ledger.members()}
-    findings = findings_of(cross, seed=config.league.seed, confidence=config.league.confidence)
-    rows = []
-    for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1):
-        rated: list[float | None] = [None] * RATED_COLUMNS
-        if findings is not None and row.member in findings.members:
-            place = findings.members.index(row.member)
-            every = (
-                findings.take,
-                findings.give,
-                *(findings.deviation.entry(seat) for seat in (0, 1)),
-            )
-            rated = [_or_none(value) for rating in every for value in rating.entry(place)]
-        figures = [_or_none(value) for points in (row.points, *row.as_seat) for value in _with_bounds(points)]
-        first = (row.member, roles[row.member], rank if row.has_rank else None, row.points.n)
-        rows.append((*first, *figures, _or_none(row.deals), *rated))
+    findings = findings_of(cross, seed=config.league.seed, confidence=config.league.confidence) or Figures({}, ())
+    rows = [
+        {
+            "member": row.member,
+            "role": roles[row.member],
+            "rank": rank if row.has_rank else None,
+            "games": row.points.n,
+            "points": row.points,
+            **{f"as_{seat}": points for seat, points in zip(SEATS, row.as_seat, strict=True)},
+            "deals": row.deals,
+            **ratings_of(findings, row.member),
+        }
+        for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1)
+    ]
     yield _batch("ratings", rows)
 
 
-def _with_bounds(estimate: Estimate) -> tuple[float, float, float]:
-    return estimate.mean, estimate.low, estimate.high
-
-
-def _or_none(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _batch(name: str, rows: Sequence[Sequence[Any]]) -> Columns:
-    return {column.name: [row[k] for row in rows] for k, column in enumerate(TABLES[name].columns)}
+def _batch(name: str, rows: Iterable[Mapping[str, object]]) -> Columns:
+    """Rows as a batch: an estimate is three columns, and ``nan`` is unknown."""
+    wide = [plain_values(wide_row(row)) for row in rows]
+    return {column.name: [row[column.name] for row in wide] for column in TABLES[name].columns}
 
 
 def _bounds_columns(name: str, meaning: str) -> tuple[Column, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from dond_marl.statistics import Estimate
-from league.tables.blocks import UNITS, Cell, Unit
+from league.figures.rows import UNITS, Unit
+from league.tables.blocks import Cell
 
 UNKNOWN = "-"
 
@@ -48,5 +49,5 @@ def count_noun(number: int, noun: str) -> str:
 
 
 def points(number: int) -> str:
-    """``1 point``, ``7 points``."""
+    """A number of points: ``1 point``, ``7 points``."""
     return count_noun(number, "point")

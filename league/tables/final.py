@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate, Estimates
-from league.evaluation.evaluate import BOTH, HUMANS, human_figures
+from league.evaluation.evaluate import BOTH, HUMANS, VIEWS, human_figures
 from league.evaluation.final import BOUND, EXACT, FinalEvaluation, MemberEvaluation
-from league.tables.blocks import Cell, Figure, Section, Table, TableRow, align_columns, number_cell
-from league.tables.pair import played_rows, unit_of
-from league.tables.rows import FigureRow, Figures, bounded_row, figure_row, read_figures, write_figures
+from league.figures.measures import FIGURES, PlayedFigures
+from league.figures.rows import (
+    FigureRow,
+    Figures,
+    bounded_row,
+    figure_row,
+    parse_figures,
+    write_figures,
+)
+from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, number_cell
 
 KEY, TITLE = "evaluation", "Held-out evaluation"
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
-PLAYED = {  # figure: its heading
-    "points": "points of ten",
-    "deals": "deals",
-    "welfare": "welfare efficiency",
-    "nash": "Nash efficiency",
-    "egalitarian": "fairness",
-    "pareto": "Pareto-optimal of deals",
-    "turns": "acts",
+COLUMNS = {  # heading: figure of a player's games, and seat
+    "points of ten": ("points", ""),
+    **{f"as {seat}": ("points", seat) for seat in SEATS},
+    "deals": ("deals", ""),
+    "welfare efficiency": ("welfare", ""),
+    "Nash efficiency": ("nash", ""),
+    "fairness": ("egalitarian", ""),
+    "Pareto-optimal of deals": ("pareto", ""),
+    "acts": ("turns", ""),
 }
-NAMES = ("points", "left", *list(PLAYED)[1:])  # figures of each player's games
+NAMES = tuple(dict.fromkeys(("points", "left", *(figure for figure, _ in COLUMNS.values()))))
 SHARES = {  # figure: its label in the summary of a member
     "mean": "share of the references' points, mean",
     "of partners": "  over partners like these",
@@ -57,18 +64,13 @@ def final_figures(final: FinalEvaluation) -> Figures:
 
 
 def write_final_files(directory: Path, final: FinalEvaluation) -> None:
-    """``evaluation.json`` and ``evaluation.csv`` in a run's folder."""
+    """Write ``evaluation.json`` and ``evaluation.csv`` to a run's folder."""
     write_figures(final_figures(final), directory / FINAL_FILE, directory / FINAL_TABLE)
 
 
 def read_final(text: str) -> Figures:
     """The figures of the text of ``evaluation.json``. Raises ``ValueError`` if a field is missing or malformed."""
-    try:
-        figures = read_figures(json.loads(text))
-        final_section(figures, stored_human_line())  # reads every term
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"no final evaluation: {error}") from error
-    return figures
+    return parse_figures(text, lambda figures: final_section(figures, stored_human_line()))
 
 
 def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow]:
@@ -89,9 +91,9 @@ def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow
             least = most if mark.kind == EXACT else math.nan
             yield FigureRow(name, opponent, REFERENCE, seat_name, least, least, most, note=mark.kind)
             if matchup.known is not None:
-                known = matchup.known[seat]
-                points = (known.points, known.points, known.points)
-                yield FigureRow(name, opponent, BEST_KNOWN, seat_name, *points, note=known.player)
+                best_known = matchup.known[seat]
+                points = (best_known.points, best_known.points, best_known.points)
+                yield FigureRow(name, opponent, BEST_KNOWN, seat_name, *points, note=best_known.player)
         yield from played_rows(name, opponent, matchup.played.figures, NAMES)
     yield from played_rows(name, name, evaluation.self_play.figures, NAMES)
     for exploiter in evaluation.exploiters:
@@ -105,6 +107,16 @@ def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow
         for part, pair in evaluation.split_gains._asdict().items():
             for seat_name, (low, high) in zip(SEATS, pair, strict=True):
                 yield bounded_row(name, RESPONSE, PARTS[part], seat_name, low, high, exact=False)
+
+
+def played_rows(
+    member: str, against: str, by_view: Mapping[str, PlayedFigures], names: Iterable[str] = FIGURES
+) -> Iterator[FigureRow]:
+    """The rows of one player's games, or of a point of reference: figures of each view."""
+    for view in VIEWS:
+        for name in names:
+            seat = "" if view == BOTH else view
+            yield figure_row(member, against, name, seat, getattr(by_view[view], name), FIGURES[name].cell_unit)
 
 
 def _estimate(estimates: Estimates, n: int) -> Estimate:
@@ -142,8 +154,8 @@ def final_summary(figures: Figures) -> tuple[str, ...]:
 
 def worst_share(figures: Figures, member: str) -> FigureRow | None:
     """The smallest share of a reference's points, the first of equals; ``None`` where none is known."""
-    known = [row for row in figures.select(member=member, figure=SHARE) if not math.isnan(row.value)]
-    return min(known, key=lambda row: row.value, default=None)
+    rows = [row for row in figures.select(member=member, figure=SHARE) if not math.isnan(row.value)]
+    return min(rows, key=lambda row: row.value, default=None)
 
 
 def names_in(figures: Figures) -> Iterator[str]:
@@ -190,16 +202,9 @@ def _notes(figures: Figures) -> tuple[str, ...]:
 
 
 def _member_tables(name: str, figures: Figures, human: HumanLine) -> list[Table]:
-    columns: dict[str, tuple[str, str]] = {}
-    for figure, heading in PLAYED.items():
-        columns[heading] = (figure, "")
-        if figure == "points":
-            columns |= {f"as {seat}": (figure, seat) for seat in SEATS}
     lines = {f"{name}, against itself": (name, name)}
     lines |= {reference: (reference, "") for reference in figures.terms["points_of_reference"]}
-    cells: list[dict[str, Cell]] = [
-        {heading: figures.cell(*pair, *column) for heading, column in columns.items()} for pair in lines.values()
-    ]
+    cells = [_played_cells(figures, *pair) for pair in lines.values()]
     compared = align_columns([*cells, _human_cells(human)], [*lines, HUMANS])
     return [
         _summary_table(name, figures),
@@ -226,16 +231,15 @@ def _opponents_table(name: str, figures: Figures) -> Table:
     rows: dict[str, dict[str, Cell]] = {}
     means: dict[str, float] = {}  # of the shares in both seats
     for opponent in figures.opponents(name, SHARE):
-        shares = {seat: figures.cell(name, opponent, SHARE, seat) for seat in SEATS}
         rows[opponent] = {
             "points of ten": figures.cell(name, opponent, "points"),
             **{f"as {seat}": figures.cell(name, opponent, "points", seat) for seat in SEATS},
             **{f"best response as {seat}": _reference_cell(figures, name, opponent, seat) for seat in SEATS},
-            **{f"share as {seat}": share for seat, share in shares.items()},
+            **{f"share as {seat}": figures.cell(name, opponent, SHARE, seat) for seat in SEATS},
             "deals": figures.cell(name, opponent, "deals"),
             **{f"best known as {seat}": _best_known_cell(figures, name, opponent, seat) for seat in SEATS},
         }
-        values = [cell.estimate.mean for cell in shares.values() if cell is not None]
+        values = [figures.estimate(name, opponent, SHARE, seat).mean for seat in SEATS]
         defined = [value for value in values if not math.isnan(value)]
         means[opponent] = sum(defined) / len(defined) if defined else math.inf
     ordered = sorted(rows, key=lambda opponent: means[opponent])
@@ -257,14 +261,12 @@ def _best_known_cell(figures: Figures, name: str, opponent: str, seat: str) -> C
 
 
 def _human_cells(human: HumanLine) -> dict[str, Cell]:
-    figures = human_figures(human)
-    cells: dict[str, Cell] = {}
-    for name, heading in PLAYED.items():
-        estimate = getattr(figures[BOTH], name)
-        cells[heading] = None if math.isnan(estimate.mean) else Figure(estimate, unit_of(name))
-        if name == "points":
-            cells |= {f"as {seat}": Figure(figures[seat].points) for seat in SEATS}
-    return cells
+    rows = (row for row in played_rows(HUMANS, "", human_figures(human), NAMES) if not math.isnan(row.value))
+    return _played_cells(Figures({}, tuple(rows)), HUMANS, "")
+
+
+def _played_cells(figures: Figures, member: str, against: str) -> dict[str, Cell]:
+    return {heading: figures.cell(member, against, *column) for heading, column in COLUMNS.items()}
 
 
 def _exploiters_table(name: str, figures: Figures) -> Table:

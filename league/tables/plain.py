@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dond_marl.errors import printable_text
-from league.tables.blocks import Cell, Curves, Figure, Section, Table, TableRow, common_n, printable
+from league.figures.rows import Figure
+from league.tables.blocks import Cell, Curves, Section, Table, TableRow, common_n, printable
 from league.tables.figures import UNKNOWN, format_number, with_interval, with_margin
 
 if TYPE_CHECKING:
@@ -66,14 +67,14 @@ def section_lines(section: Section, width: int) -> Iterator[Line]:
 
 
 def fill(text: str, width: int = PROSE) -> str:
-    """``text`` broken between words; a longer word, such as a path, stays whole, so that it can be copied."""
+    """The text broken between words; a longer word, such as a path, stays whole, so that it can be copied."""
     width = min(width, PROSE)
     lines = printable_text(text).split("\n")
     return "\n".join(textwrap.fill(line, width=width, break_long_words=False, break_on_hyphens=False) for line in lines)
 
 
 def join_parts(texts: Sequence[str], width: int = PROSE) -> str:
-    """``texts`` with dots between them, broken between them where a line would be too long."""
+    """The texts with dots between them, broken between them where a line would be too long."""
     lines = [texts[0]]
     for text in texts[1:]:
         longer = f"{lines[-1]} · {text}"
@@ -156,9 +157,9 @@ def _grid_lines(table: Table, label: int, columns: Sequence[Column], width: int)
     widths = []
     for column in columns:
         natural = max(map(len, (column.head, *column.cells))) if column.text else column.width
-        taken = min(natural - column.width, max(spare, 0))
-        widths.append(column.width + taken)
-        spare -= taken
+        extra = min(natural - column.width, max(spare, 0))
+        widths.append(column.width + extra)
+        spare -= extra
     sized = list(zip(columns, widths, strict=True))
     lines: list[tuple[Style, list[list[str]]]] = [
         ("bold", [_broken(table.label, label), *(_broken(column.head, size) for column, size in sized)])
@@ -179,7 +180,7 @@ def _grid_lines(table: Table, label: int, columns: Sequence[Column], width: int)
 
 
 def _broken(text: str, width: int, *, at_words: bool = True) -> list[str]:
-    """``text`` in lines of ``width`` characters; at least one."""
+    """The text in lines of ``width`` characters; at least one."""
     if at_words:
         lines = [part for line in text.split("\n") for part in textwrap.wrap(line, max(width, 1))]
     else:

@@ -1,31 +1,28 @@
-"""Sections of a league's standings: ladder, cross-play, learning curves, meta-game, and how far to trust which."""
+"""Sections of a league's standings: ladder, cross-play, learning curves, meta-game; and its outcome in a sentence."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from dond_marl.game import SEATS
-from dond_marl.statistics import Estimate
-from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
-from league.standings.crossplay import CrossPlay
-from league.standings.findings import NASH, WELFARE, Findings
+from league.figures.rows import Figure, Figures
+from league.standings.crossplay import CrossPlay, lead
+from league.standings.findings import LEAST_SHARE, NASH, RATINGS, WELFARE
 from league.standings.history import YARDSTICK, CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import (
     Cell,
     Curves,
-    Figure,
     Section,
     Table,
     TableRow,
-    Unit,
     align_columns,
     count_cell,
-    figure_from_json,
     number_cell,
 )
+from league.tables.figures import with_margin
 from league.tasks.answers import cause_phrases
 from league.tasks.values import ORACLES, Member, Role, oracles_among
 
@@ -34,12 +31,6 @@ META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH)
 SHORT_COLUMNS = ("points of ten", "of response", "as seat_0", "as seat_1", "deals", ANSWERED_HEADING, "failed matches")
 SHORT_ROWS = 15  # of the ladder that a league ends with
-RATINGS: dict[str, tuple[str, Unit]] = {  # heading: the column of ratings.csv, and its unit
-    "take": ("take", "points"),
-    "give": ("give", "points"),
-    "deviation as seat_0": ("deviation_seat_0", "points"),
-    "deviation as seat_1": ("deviation_seat_1", "points"),
-}
 SAMPLED = (
     "Learners and their snapshots sample their actions in these games, as in practice; others play as their spec says. "
     "In the held-out evaluation they play their likeliest actions (greedy)."
@@ -57,7 +48,6 @@ TRUST_NOTES = (
 
 
 def ladder(
-    cross: CrossPlay,
     standings: Sequence[Standing],
     members: Sequence[Member],
     confidence: float,
@@ -82,15 +72,11 @@ def ladder(
     details
         every column, row and note; otherwise :data:`SHORT_COLUMNS` of the first :data:`SHORT_ROWS` members
     """
-    others = "all other members" if len(standings) > 1 else "itself, its only opponent,"
-    more: dict[str, dict[str, Cell]] = {member.name: {"role": _role_cell(member.role)} for member in members}
-    for row in standings:
-        itself = cross.cell(row.member, row.member, confidence)
-        more[row.member] = {"against itself": Figure(itself), **more.get(row.member, {})}
+    opponents = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     most = max((row.points.n for row in standings), default=0)
-    table = ladder_table(standings, more, models)
+    table = ladder_table(standings, {member.name: _role_cell(member.role) for member in members}, models)
     notes = [
-        f"Own points of ten, tenths of what the whole pool is worth to the seat, over {others} in both seats; "
+        f"Own points of ten, tenths of what the whole pool is worth to the seat, over {opponents} in both seats; "
         f"no deal is 0. Intervals are {confidence:.0%}, over scenarios."
     ]
     if responses:
@@ -138,9 +124,9 @@ def short_ladder(table: Table) -> Table:
     """The ladder's :data:`SHORT_COLUMNS`, with roles if there are best responses, and its first :data:`SHORT_ROWS`."""
     marked = any(_role_cell(role) in row.cells for role in ORACLES for row in table.rows)
     heads = (*SHORT_COLUMNS, "role") if marked else SHORT_COLUMNS
-    shown = [place for place, head in enumerate(table.heads) if head in heads]
-    rows = (row._replace(cells=tuple(row.cells[place] for place in shown)) for row in table.rows[:SHORT_ROWS])
-    return table._replace(heads=tuple(table.heads[place] for place in shown), rows=tuple(rows))
+    shown = [index for index, head in enumerate(table.heads) if head in heads]
+    rows = (row._replace(cells=tuple(row.cells[index] for index in shown)) for row in table.rows[:SHORT_ROWS])
+    return table._replace(heads=tuple(table.heads[index] for index in shown), rows=tuple(rows))
 
 
 def _role_cell(role: Role) -> str:
@@ -149,10 +135,10 @@ def _role_cell(role: Role) -> str:
 
 def ladder_table(
     standings: Sequence[Standing],
-    more: Mapping[str, Mapping[str, Cell]] = MappingProxyType({}),
+    roles: Mapping[str, str] = MappingProxyType({}),
     models: Collection[str] = (),
 ) -> Table:
-    """The table of the ladder; ``more``: further cells, by member and heading; ``models``: as in :func:`ladder`."""
+    """The table of the ladder; ``roles``: by member; ``models``: as in :func:`ladder`."""
     failed = any(row.failed for row in standings)
     rows: list[dict[str, Cell]] = [
         {
@@ -165,10 +151,10 @@ def ladder_table(
             "deals": number_cell(row.deals, "share", row.points.n),
             "own where agreed": number_cell(row.agreed, n=round(row.points.n * row.deals) if row.points.n else 0),
             "acts per game": number_cell(row.turns, "acts", row.points.n),
-            "against itself": number_cell(row.self_play),
+            "against itself": Figure(row.self_play),
             ANSWERED_HEADING: answer_count(row, models),
             "failed matches": count_cell(row.failed) if failed else None,
-            **more.get(row.member, {}),
+            "role": roles.get(row.member),
         }
         for row in standings
     ]
@@ -203,8 +189,8 @@ def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float
 def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: float) -> Section:
     """Learning curves of all learners against the yardstick; a note without them if there are none."""
     if not curves:
-        why = f"no learner has played {YARDSTICK} yet, the opponent of the curves" if learners else "no learners"
-        return Section("learning", "Learning curves", (f"None: {why}.",))
+        reason = f"no learner has played {YARDSTICK} yet, the opponent of the curves" if learners else "no learners"
+        return Section("learning", "Learning curves", (f"None: {reason}.",))
     note = (
         f"Points of ten against {YARDSTICK}, mean of both seats, over its decisions so far, with the learner as it was "
         f"when a round began; bands are {confidence:.0%} intervals over scenarios. A line that starts again shows a "
@@ -213,113 +199,137 @@ def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: 
     return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), YARDSTICK, confidence),))
 
 
-def meta_game_of_findings(findings: Findings, cross: CrossPlay) -> Section:
-    """The meta-game section from findings in memory, equal to that from their files."""
-    header, *rows = ratings_rows(findings)
-    return meta_game([dict(zip(header, row, strict=True)) for row in rows], meta_game_document(findings), cross)
+def meta_game(findings: Figures) -> Section:
+    """The meta-game section: ratings, and the stable mixtures of members, from the figures of ``meta_game.json``.
 
-
-def meta_game(ratings: Sequence[Mapping[str, str]], document: Mapping[str, Any], cross: CrossPlay) -> Section:
-    """The meta-game section: ratings, and the stable mixtures of members, from ``ratings.csv`` and ``meta_game.json``.
-
-    Figures are over the games of the payoff table, in which a learner's earlier rounds count less. Raises
-    ``AttributeError``, ``KeyError``, ``TypeError`` or ``ValueError`` if the documents lack a field.
+    Figures are over the games of the payoff table, in which a learner's earlier rounds count less.
     """
-    games = round(float(cross.payoffs().games.sum()) / 2)
-    tables = (_ratings_table(ratings, games), _values_table(document, games), _shares_table(document, games))
-    predicted = 1 - float(document["cells_played"])
+    terms = findings.terms
+    predicted = 1 - float(terms["cells_played"])
     notes = [
         "Take, give: how many more points of ten a member gets than others do, and others get from it; members that "
         "play alike count as one. Deviation: what a player would gain by switching to the member in the strictest "
         "equilibrium, at most 0; duplicates of a member change no rating.",
         "CCE: a coarse correlated equilibrium, in which no player gains by committing to a member beforehand. The "
         "regret gap is how much could still be gained.",
-        f"Intervals are {document['confidence']:.0%}, over scenarios, {document['replicates']} replicates; n counts "
+        f"Intervals are {terms['confidence']:.0%}, over scenarios, {terms['replicates']} replicates; n counts "
         f"the games of the payoff table, in which earlier rounds of learners have less weight.",
     ]
     notes += [f"{predicted:.0%} of the cells were not played and are predicted."] if predicted else []
+    tables = (_ratings_table(findings), _values_table(findings), _shares_table(findings))
     return Section(META_GAME_KEY, META_GAME_TITLE, tuple(notes), tables)
 
 
-def _ratings_table(ratings: Sequence[Mapping[str, str]], games: int) -> Table:
-    ordered = sorted(ratings, key=lambda row: -float(row["take"] or "-inf"))
-    rows: list[dict[str, Cell]] = []
-    for row in ordered:
-        cells: dict[str, Cell] = {}
-        for head, (key, unit) in RATINGS.items():
-            value, low, high = (float(row[f"{key}{end}"] or "nan") for end in ("", "_low", "_high"))
-            cells[head] = Figure(Estimate(value, games, low, high), unit)
-        rows.append(cells)
-    return Table("Ratings, most taken first", *align_columns(rows, [row["member"] for row in ordered]))
+def _ratings_table(findings: Figures) -> Table:
+    names = [row.member for row in sorted(findings.select(figure="take"), key=lambda row: -row.value)]
+    rows = [{" as ".join(filter(None, key)): findings.cell(name, "", *key) for key in RATINGS} for name in names]
+    return Table("Ratings, most taken first", *align_columns(rows, names))
 
 
-def _values_table(document: Mapping[str, Any], games: int) -> Table:
-    rows = []
-    for name in MIXTURES:
-        solution = document["solutions"][name]
-        figures = (*(solution["values"][seat] for seat in SEATS), solution["welfare"], solution["regret_gap"])
-        rows.append(TableRow(name, tuple(figure_from_json(figure, n=games) for figure in figures)))
-    return Table("What each mixture pays", (*SEATS, "both", "regret gap"), tuple(rows), label="mixture")
+def _values_table(findings: Figures) -> Table:
+    keys = {**{seat: ("value", seat) for seat in SEATS}, "both": ("welfare", ""), "regret gap": ("regret gap", "")}
+    rows = (TableRow(name, tuple(findings.cell(name, "", *key) for key in keys.values())) for name in MIXTURES)
+    return Table("What each mixture pays", tuple(keys), tuple(rows), label="mixture")
 
 
-def _shares_table(document: Mapping[str, Any], games: int) -> Table:
-    shares: dict[str, dict[str, Figure]] = {}
-    for member in document["members"]:
-        figures = {
-            f"{name}, {seat}": figure_from_json(document["solutions"][name]["shares"][seat][member], "share", games)
-            for name in MIXTURES
-            for seat in SEATS
-        }
-        if any(figure.estimate.mean >= LEAST_SHARE for figure in figures.values()):
-            shares[member] = figures
-    ordered = sorted(shares, key=lambda member: -sum(figure.estimate.mean for figure in shares[member].values()))
+def _shares_table(findings: Figures) -> Table:
+    shares: dict[str, dict[str, Cell]] = {}
+    totals: dict[str, float] = {}
+    for member in findings.terms["members"]:
+        rows = list(findings.select(member=member, figure="share"))
+        if any(row.value >= LEAST_SHARE for row in rows):
+            shares[member] = {f"{row.against}, {row.seat}": row.cell for row in rows}
+            totals[member] = sum(row.value for row in rows)
+    ordered = sorted(shares, key=lambda member: -totals[member])
     caption = f"Share of each member in the mixtures (from {LEAST_SHARE:.1%})"
     return Table(caption, *align_columns([shares[member] for member in ordered], ordered))
 
 
 def trust(
-    standings: Sequence[Standing],
-    document: Mapping[str, Any] | None,
-    mains: Sequence[str],
-    members: Sequence[Member] = (),
+    standings: Sequence[Standing], findings: Figures | None, mains: Sequence[str], members: Sequence[Member] = ()
 ) -> Section:
     """Ladder and meta-game compared: the ladder's first, the ``mains`` and the heaviest member of each mixture.
 
-    Best responses among ``members`` are not called the first.
-    ``document`` is that of ``meta_game.json``, or ``None`` if there is none. Raises ``AttributeError``, ``KeyError``,
-    ``TypeError`` or ``ValueError`` if it lacks a field.
+    Best responses among ``members`` are not called the first. ``findings``: ``None`` if there are none.
     """
     key, title = "trust", "Ladder or meta-game"
     ranked = [row for row in standings if row.has_rank]
-    if document is None or not ranked:
+    if findings is None or not ranked:
         return Section(key, title, TRUST_NOTES)
-    solutions = {name: document["solutions"][name] for name in MIXTURES}
-    places = {row.member: place for place, row in enumerate(ranked, start=1)}
+    ranks = {row.member: rank for rank, row in enumerate(ranked, start=1)}
     oracles = oracles_among(members)
     first = next((row for row in ranked if row.member not in oracles), ranked[0])
-    shares = {
-        (name, seat): {member: float(share["value"]) for member, share in solution["shares"][seat].items()}
-        for name, solution in solutions.items()
-        for seat in SEATS
-    }
-    heaviest = [max(of_seat, key=lambda member: (of_seat[member], member)) for of_seat in shares.values()]
-    listed = [name for name in dict.fromkeys((first.member, *mains, *heaviest)) if name in places]
+    columns = [(name, seat) for name in MIXTURES for seat in SEATS]
+    shares = [list(findings.select(against=name, figure="share", seat=seat)) for name, seat in columns]
+    heaviest = [max(column, key=lambda row: (row.value, row.member)).member for column in shares if column]
     rows = []
-    for name in listed:
-        standing = ranked[places[name] - 1]
-        weights = (figure_from_json(solutions[which]["shares"][seat].get(name), "share") for which, seat in shares)
-        place = count_cell(places[name])
-        rows.append(TableRow(name, (place, Figure(standing.points), *map(Figure, standing.as_seat), *weights)))
-    heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *(f"{n}, {seat}" for n, seat in shares))
-    return Section(key, title, (_comparison(first, solutions), *TRUST_NOTES), (Table("By both", heads, tuple(rows)),))
+    for name in (name for name in dict.fromkeys((first.member, *mains, *heaviest)) if name in ranks):
+        standing = ranked[ranks[name] - 1]
+        weights = (findings.cell(name, mixture, "share", seat) for mixture, seat in columns)
+        points = map(Figure, (standing.points, *standing.as_seat))
+        rows.append(TableRow(name, (count_cell(ranks[name]), *points, *weights)))
+    heads = ("ladder's place", "points", *(f"as {seat}" for seat in SEATS), *map(", ".join, columns))
+    return Section(key, title, (_comparison(first, findings), *TRUST_NOTES), (Table("By both", heads, tuple(rows)),))
 
 
-def _comparison(first: Standing, solutions: Mapping[str, Mapping[str, Any]]) -> str:
-    nash = solutions[NASH]
-    pays = " and ".join(f"{float(nash['values'][seat]['value']):.2f} as {seat}" for seat in SEATS)
-    plays = " and ".join(f"{float(nash['shares'][seat][first.member]['value']):.0%} of {seat}'s" for seat in SEATS)
+def _comparison(first: Standing, findings: Figures) -> str:
+    pays = " and ".join(f"{findings.estimate(NASH, '', 'value', seat).mean:.2f} as {seat}" for seat in SEATS)
+    shares = {seat: findings.estimate(first.member, NASH, "share", seat).mean for seat in SEATS}
+    plays = " and ".join(f"{share:.0%} of {seat}'s" for seat, share in shares.items())
     return (
         f"The ladder's first, {first.member}, gets {first.as_seat[0].mean:.2f} points of ten as {SEATS[0]} and "
         f"{first.as_seat[1].mean:.2f} as {SEATS[1]} from all others. In the Nash-bargaining CCE "
         f"a member gets {pays}; {first.member} plays {plays} games there."
     )
+
+
+def practice_warning(without: Mapping[str, int]) -> str | None:
+    """The learners that learned nothing in some rounds, ``without`` their numbers; ``None`` if there are none."""
+    if not without:
+        return None
+    warnings = (f"{name} learned nothing in {rounds:,} round{'s' * (rounds > 1)}" for name, rounds in without.items())
+    return f"{'; '.join(warnings)}: the practice could not be finished."
+
+
+def league_summary(
+    cross: CrossPlay,
+    standings: Sequence[Standing],
+    confidence: float,
+    mains: Sequence[str],
+    members: Iterable[Member] = (),
+) -> str:
+    """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks.
+
+    Best responses among ``members`` are left out: they know the weights of their target.
+    """
+    oracles = oracles_among(members)
+    standings = [row for row in standings if row.member not in oracles]
+    ranked = [row for row in standings if row.has_rank]
+    if not ranked:
+        failed = sum(row.failed for row in standings)
+        many = f"all {failed:,} matches" if failed > 1 else "the only match"
+        return f"No member has a rank: {many} failed." if failed else "No games were played yet."
+    leader = ranked[0]
+    first = f"{leader.member} gets the most from all others, {with_margin(leader.points)} points of ten"
+    if len(ranked) > 1:
+        second = ranked[1]
+        ahead = lead(cross, leader.member, second.member, confidence)
+        interval = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
+        if ahead.low <= 0:
+            first = (
+                f"{leader.member} and {second.member} do not differ significantly: "
+                f"{with_margin(leader.points)} and {with_margin(second.points)} points of ten from all "
+                f"others, difference {ahead.mean:.2f}{interval}"
+            )
+        else:
+            first += f", {ahead.mean:.2f}{interval} more than {second.member}"
+    ranks = {row.member: rank for rank, row in enumerate(ranked, start=1)}
+    among = f"{len(ranked)} without best responses," if oracles else f"{len(ranked)}"
+    main_sentences = [
+        f"{name} is number {ranks[name]} of {among} with {with_margin(ranked[ranks[name] - 1].points)}"
+        for name in mains
+        if ranks.get(name, 1) > 1
+    ]
+    unranked = {row.member: row.unranked_because for row in standings if not row.has_rank}
+    without_rank = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
+    return f"{'; '.join([first, *main_sentences, *without_rank])}."

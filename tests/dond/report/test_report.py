@@ -28,9 +28,10 @@ from dond_marl.records.transcript import phrase_act
 from dond_marl.solvers.efficiency import efficiency
 from dond_marl.statistics import Estimate
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
+from league.figures.rows import Figure
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
-from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Table, TableRow, number_cell, printable
+from league.tables.blocks import Curves, Dialogue, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
 from league.tables.markdown import report_markdown, section_markdown
@@ -124,8 +125,8 @@ def test_meta_game_equals_the_run_files(document, finished_league):
     worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
     for row in file(finished_league / "meta_game.csv"):
         if row["figure"] == "regret gap":
-            assert near(worth[row["solution"]]["regret gap"], row["value"])
-            assert worth[row["solution"]]["regret gap"]["low"] is not None
+            assert near(worth[row["member"]]["regret gap"], row["value"])
+            assert worth[row["member"]]["regret gap"]["low"] is not None
     assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE"}
 
 
@@ -477,14 +478,15 @@ def test_missing_run_files_name_the_command(finished_league, tmp_path):
     shutil.copytree(finished_league, folder)
     for name in ("meta_game.json", "evaluation.json"):
         (folder / name).unlink()
-    (folder / "ratings.csv").write_text("member,points\nmain,1\n")
     sections = {section.key: section for section in collect(folder).sections}
-    assert "damaged" in sections["meta-game"].notes[0]
-    assert f"--resume {folder}" in sections["meta-game"].notes[1]
+    assert f"--resume {folder}" in sections["meta-game"].notes[0]
     command = f"dond evaluate --run {folder} --json {folder / 'evaluation.json'}"
     assert sections["evaluation"].notes[0].endswith(command)
-    (folder / "evaluation.json").write_text('{"members": {"main": {}}}')
-    assert "is damaged" in {s.key: s for s in collect(folder).sections}["evaluation"].notes[0]
+    for name in ("meta_game.json", "evaluation.json"):
+        (folder / name).write_text('{"members": {"main": {}}, "figures": []}')
+    sections = {section.key: section for section in collect(folder).sections}
+    for key in ("meta-game", "evaluation"):
+        assert "is damaged" in sections[key].notes[0]
 
 
 def test_unreadable_runs_fail_as_in_the_evaluation(finished_league, tmp_path, capsys):

@@ -14,11 +14,10 @@ from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import open_source
 from league.evaluation.evaluate import BEST, BOTH, evaluate
-from league.results.pair import pair_sections
+from league.figures.rows import FigureRow, Figures
+from league.results.pair import pair_sections, pair_summary
 from league.tables.blocks import Report, Section, Table, report_with_short_names
 from league.tables.final import final_summary
-from league.tables.rows import FigureRow, Figures
-from league.tables.summaries import pair_summary
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from tests.loopback import Service, completion, without_proxy_and_key

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from dond.terminal.tables import print_section
 from dond_marl.statistics import Estimate
-from league.tables.blocks import Figure, Section, Table, TableRow, number_cell
+from league.figures.rows import Figure
+from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tables.plain import table_parts
 
 NAMES = ("[red]tough", "a_member_of_a_name_longer_than_any_line")

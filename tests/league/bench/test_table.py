@@ -16,7 +16,7 @@ from league.bench.arms import MAIN, arms_by_protocol, headline_of, scores_of
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from league.bench.table import leaderboard, summary_sentences
-from league.tables.blocks import Figure
+from league.figures.rows import Figure
 from league.tables.markdown import report_markdown
 from partners.rosters import DEV, family_of, roster
 from tests.command import ROOT, dond

@@ -19,12 +19,12 @@ from dond_marl.seats import Traits, decide
 from league.evaluation.evaluate import BOTH, LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
+from league.figures.rows import figures_document, read_figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import find_run
 from league.results.pair import final_sections
 from league.standings.references import reference_of
 from league.tables.final import final_figures, worst_share, write_final_files
-from league.tables.rows import csv_rows, read_figures
 from partners.rosters import DEV, roster
 from tests.command import dond, in_process
 from tests.killing import run
@@ -291,7 +291,7 @@ def test_run_is_evaluated_on_heldout_members_and_scenarios(evaluated):
 
 def test_run_is_evaluated_by_either_name(folder, evaluated):
     again = evaluate_run(find_run(folder.parent), sample=20)
-    assert list(csv_rows(final_figures(again).rows)) == list(csv_rows(final_figures(evaluated).rows))
+    assert figures_document(final_figures(again)) == figures_document(final_figures(evaluated))
 
 
 @pytest.mark.parametrize("width", [80, 160])

@@ -57,7 +57,7 @@ def test_resampled_means_of_empty_and_full_cells():
 
 def test_figures_are_registered_in_order_and_agree_with_each_other():
     """Points per game are the share of deals times points per deal, in one seat and pooled over both."""
-    assert set(FIGURES) == set(PlayedFigures._fields) and list(NUMBER.values()) == list(range(len(FIGURES)))
+    assert list(NUMBER) == list(PlayedFigures._fields) and list(NUMBER.values()) == list(range(len(FIGURES)))
     source = open_source("lewis", split="train")
     scenarios, pair = source.block(0, 0, 200), (seat_occupant("linear"), seat_occupant("random"))
     games, groups = [rollout(seats, scenarios, seed=0) for seats in (pair, pair[::-1])], scenario_groups(scenarios)

@@ -13,11 +13,9 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solvers.solve import solve
-from league.standings.as_csv import write_crossplay, write_ladder
-from league.standings.crossplay import CrossPlay, lead
-from league.standings.ladder import ladder_of
-from league.tables.standings import ladder, members_in_words
-from league.tables.summaries import league_summary
+from league.standings.crossplay import CrossPlay, lead, write_crossplay
+from league.standings.ladder import ladder_of, write_ladder
+from league.tables.standings import ladder, league_summary, members_in_words
 from league.tasks.values import FACTS, Member, SeatOrderResult
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
@@ -48,7 +46,7 @@ def test_ladder_by_hand():
     assert ann.deals == bob.deals == 0.75
     assert ann.agreed == pytest.approx(20 / 3) and bob.agreed == pytest.approx(5)
     assert ann.turns == bob.turns == 6
-    assert ann.self_play == pytest.approx((4 + 10 + 6 + 0) / 4) and math.isnan(bob.self_play)
+    assert ann.self_play.mean == pytest.approx((4 + 10 + 6 + 0) / 4) and math.isnan(bob.self_play.mean)
     assert (ann.failed, bob.failed) == (0, 1)
     assert cross.cell("ann", "bob", 0.95).mean == ann.points.mean
     assert cross.total_games == 6
@@ -138,7 +136,7 @@ def test_written_tables(tmp_path):
     with (tmp_path / "ladder.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["member"] for row in rows] == ["ann", "bob, the\nsecond"]
-    assert float(rows[0]["points"]) == 6.5 and rows[0]["games"] == "2"
+    assert float(rows[0]["points"]) == 6.5 and rows[0]["games"] == "2" and rows[0]["self_play"] == ""
     with (tmp_path / "crossplay.csv").open(newline="") as file:
         cells = {(row["member"], row["against"]): row for row in csv.DictReader(file)}
     assert len(cells) == 4 and float(cells["bob, the\nsecond", "ann"]["points"]) == 4.5
@@ -193,7 +191,7 @@ def test_league_summary_leaves_out_best_responses():
     summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["bob"], members)
     assert summary.startswith("bob") and "ann" not in summary
     notes, without = (
-        ladder(cross, ladder_of(cross, 0.5), each, 0.5, 0, details=False).notes for each in (members, members[1:])
+        ladder(ladder_of(cross, 0.5), each, 0.5, 0, details=False).notes for each in (members, members[1:])
     )
     (marked,) = set(notes) - set(without)
     assert "ann" in marked and "bob" not in marked

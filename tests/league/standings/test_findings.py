@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from dond.terminal.tables import print_section
+from dond_marl.game import SEATS
+from league.figures.rows import FigureRow, Figures, read_figures
 from league.ledger.ledger import Ledger
-from league.standings.as_csv import meta_game_document, write_findings
 from league.standings.crossplay import CrossPlay
-from league.standings.findings import NASH, WELFARE, Findings, findings_of
-from league.tables.standings import meta_game_of_findings
+from league.standings.findings import NASH, WELFARE, findings_of, write_findings
+from league.tables.standings import meta_game
 from tests.killing import run
 
 SETTINGS = """
@@ -43,7 +45,7 @@ def folded(ledger: Ledger, members: list[str], rounds: int) -> CrossPlay:
     return cross
 
 
-def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -> Findings:
+def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -> Figures:
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members() if member.name not in leave_out]
         cross = folded(ledger, members, ledger.next_round)
@@ -52,9 +54,9 @@ def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -
         return found
 
 
-def printed(found: Findings, cross: CrossPlay, width: int) -> str:
+def printed(found: Figures, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
-    print_section(console, meta_game_of_findings(found, cross))
+    print_section(console, meta_game(found))
     return console.file.getvalue()
 
 
@@ -63,57 +65,70 @@ def found(folder):
     return found_in(folder)
 
 
-def rating(found: Findings, name: str, member: str) -> float:
-    return float(getattr(found, name).value[..., found.members.index(member)].mean())
+def rating(found: Figures, name: str, member: str) -> float:
+    """A rating, the mean of both seats where they differ."""
+    return float(np.mean([row.value for row in found.select(member=member, against="", figure=name)]))
+
+
+def shares_of(found: Figures, mixture: str, seat: str) -> np.ndarray:
+    rows = list(found.select(against=mixture, figure="share", seat=seat))
+    assert [row.member for row in rows] == found.terms["members"]
+    return np.array([row.value for row in rows])
+
+
+def chances_of(found: Figures, mixture: str) -> list[FigureRow]:
+    return list(found.select(figure=f"chance in {mixture}"))
 
 
 def test_take_and_give_of_typical_partners(found):
-    assert min(found.members, key=lambda member: rating(found, "give", member)) in ("tough", "random")
-    assert max(found.members, key=lambda member: rating(found, "give", member)) == "pushover"
+    members = found.terms["members"]
+    assert min(members, key=lambda member: rating(found, "give", member)) in ("tough", "random")
+    assert max(members, key=lambda member: rating(found, "give", member)) == "pushover"
     for name in ("take", "deviation"):
-        assert min(found.members, key=lambda member: rating(found, name, member)) == "random"
+        assert min(members, key=lambda member: rating(found, name, member)) == "random"
 
 
-def test_ratings_lie_within_their_intervals(found):
-    of_solutions = [each for one in found.solutions for each in (one.values, one.welfare, one.gap, one.shares)]
-    for each in (found.take, found.give, found.deviation, *of_solutions):
-        assert (each.low <= each.value).all() and (each.value <= each.high).all()
-    assert found.deviation.high.max() <= 1e-8
-    for one in found.solutions:
-        assert one.shares.low.min() >= -1e-9 and one.shares.high.max() <= 1 + 1e-9
-    for each in (found.take, found.give):
-        assert (each.high - each.low > 0.01).all()
-    assert found.deviation.value.max() <= 1e-8
-    assert found.replicates == 20
+def test_figures_lie_within_their_intervals(found):
+    for row in found.rows:
+        assert row.low <= row.value <= row.high or row.figure.startswith("chance")
+    for row in found.select(figure="deviation"):
+        assert row.value <= row.high <= 1e-8
+    for row in found.select(figure="share"):
+        assert -1e-9 <= row.low <= row.high <= 1 + 1e-9
+    for name in ("take", "give"):
+        assert all(row.high - row.low > 0.01 for row in found.select(figure=name))
+    assert found.terms["replicates"] == 20
 
 
 def test_clones_do_not_change_ratings(folder):
     """``linear`` plays the same under another name, because no member here is random."""
     cloned, unique = found_in(folder, ("random",)), found_in(folder, ("random", "linear's clone"))
-    columns = [cloned.members.index(member) for member in unique.members]
     for name, most in (("take", 0.02), ("give", 0.02), ("deviation", 1e-6)):
-        both, alone = (getattr(each, name).value for each in (cloned, unique))
-        assert np.abs(both[..., columns] - alone).max() <= most
-        clone = cloned.members.index("linear's clone"), cloned.members.index("linear")
-        assert both[..., clone[0]] == pytest.approx(both[..., clone[1]], abs=most)
+        for row in unique.select(figure=name):
+            assert cloned.row(*row[:4]).value == pytest.approx(row.value, abs=most)
+        for row in cloned.select(figure=name, member="linear"):
+            assert cloned.row("linear's clone", *row[1:4]).value == pytest.approx(row.value, abs=most)
 
 
 def test_mixtures_are_distributions(found):
-    solutions = {one.name: one for one in found.solutions}
-    assert list(solutions) == [WELFARE, NASH]
-    for one in solutions.values():
-        assert one.chances.sum() == pytest.approx(1) and one.shares.value.sum(axis=1) == pytest.approx([1, 1])
-        assert one.chances.sum(axis=1) == pytest.approx(one.shares.value[0])
-        assert float(one.values.value.sum()) == pytest.approx(float(one.welfare.value))
-        assert one.gap.value >= 0 and (one.values.low <= one.values.high).all()
-    assert solutions[WELFARE].gap.value <= 1e-8 and solutions[NASH].gap.value <= 1e-8
-    assert solutions[WELFARE].welfare.value >= solutions[NASH].welfare.value - 1e-6
-    assert np.prod(solutions[NASH].values.value) >= np.prod(solutions[WELFARE].values.value) - 1e-6
+    worth = {}
+    for name in (WELFARE, NASH):
+        for seat, chance_of in zip(SEATS, ("member", "against"), strict=True):
+            shares, pairs = shares_of(found, name, seat), chances_of(found, name)
+            assert shares.sum() == pytest.approx(1)
+            assert sum(row.value for row in pairs) == pytest.approx(1, abs=0.05)  # the least likely are not listed
+            for member, share in zip(found.terms["members"], shares, strict=True):
+                listed = sum(row.value for row in pairs if getattr(row, chance_of) == member)
+                assert listed == pytest.approx(share, abs=0.03)
+        worth[name] = [found.estimate(name, "", "value", seat).mean for seat in SEATS]
+        assert sum(worth[name]) == pytest.approx(found.estimate(name, "", "welfare").mean)
+        assert 0 <= found.estimate(name, "", "regret gap").mean <= 1e-8
+    assert sum(worth[WELFARE]) >= sum(worth[NASH]) - 1e-6
+    assert np.prod(worth[NASH]) >= np.prod(worth[WELFARE]) - 1e-6
 
 
 def test_findings_are_deterministic(folder, found):
-    again = found_in(folder)
-    assert json.dumps(meta_game_document(again)) == json.dumps(meta_game_document(found))
+    assert found_in(folder) == found
 
 
 def test_missing_cells_are_predicted(folder):
@@ -123,10 +138,10 @@ def test_missing_cells_are_predicted(folder):
         legs = [leg for leg in ledger.legs(0) if set(leg.seats) != {"tough", "linear"}]
         cross.add_round(ledger.scenarios(0), legs, ())
         some = findings_of(cross, seed=1, confidence=0.9, replicates=3)
-    assert some is not None and "newborn" not in some.members
-    assert some.played == pytest.approx(1 - 4 / 72)
-    assert np.isfinite(some.deviation.value).all()
-    assert "6%" in printed(some, cross, 100)
+    assert some is not None and "newborn" not in some.terms["members"]
+    assert some.terms["cells_played"] == pytest.approx(1 - 4 / 72)
+    assert all(math.isfinite(row.value) for row in some.rows)
+    assert "6%" in printed(some, 100)
 
 
 def test_no_games_no_findings():
@@ -140,39 +155,33 @@ def test_one_scenario_has_no_intervals(folder):
         legs = [leg._replace(facts=leg.facts[:1]) for leg in ledger.legs(0)]
         cross.add_round(first, legs, ())
         some = findings_of(cross, seed=1, confidence=0.9, replicates=3)
-    assert some is not None and np.isfinite(some.take.value).all() and np.isnan(some.take.low).all()
-    assert meta_game_document(some)["solutions"][WELFARE]["welfare"]["low"] is None
-    tables = printed(some, cross, 100).split("Take, give")[0]
+    assert some is not None and all(math.isfinite(row.value) and math.isnan(row.low) for row in some.rows)
+    tables = printed(some, 100).split("Take, give")[0]
     assert "±" not in tables and ".." not in tables
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_meta_game_tables_on_narrow_screens(folder, found, width):
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        cross = folded(ledger, list(found.members), ledger.next_round)
-    tables = printed(found, cross, width).split("Take, give:")[0].splitlines()
+def test_meta_game_tables_on_narrow_screens(found, width):
+    tables = printed(found, width).split("Take, give:")[0].splitlines()
     assert max(map(len, tables)) <= width and not any("…" in line for line in tables)
-    for member in found.members:
+    members = found.terms["members"]
+    for member in members:
         assert any(line.startswith(member) for line in tables)
-    (most,) = {f"{found.take.value.max():.2f} ({found.take.low[i]:.2f}" for i in [found.take.value.argmax()]}
-    assert any(most in line for line in tables), "the first column keeps its intervals"
-    assert (sum(line.count("..") for line in tables) > 4 * len(found.members)) == (width == 160)
+    most = max(found.select(figure="take"), key=lambda row: row.value)
+    assert any(f"{most.value:.2f} ({most.low:.2f}" in line for line in tables), "the first column keeps its intervals"
+    assert (sum(line.count("..") for line in tables) > 4 * len(members)) == (width == 160)
 
 
 def test_written_findings_equal_findings(found, tmp_path):
-    names = write_findings(tmp_path, found)
-    assert names == ["ratings.csv", "meta_game.csv", "meta_game.json"]
-    with (tmp_path / "ratings.csv").open(newline="") as file:
-        rows = {row["member"]: row for row in csv.DictReader(file)}
-    assert list(rows) == list(found.members)
-    for place, member in enumerate(found.members):
-        assert float(rows[member]["take_low"]) == pytest.approx(found.take.low[place], abs=1e-6)
-        assert float(rows[member]["deviation_seat_1"]) == pytest.approx(found.deviation.value[1, place], abs=1e-6)
+    write_findings(tmp_path, found)
+    assert read_figures(json.loads((tmp_path / "meta_game.json").read_text())) == found
     with (tmp_path / "meta_game.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
-    shares = [float(row["value"]) for row in table if (row["solution"], row["seat"]) == (NASH, "seat_0")][1:]
-    assert sum(shares) == pytest.approx(1, abs=1e-4)
-    document = json.loads((tmp_path / "meta_game.json").read_text())
-    solution = document["solutions"][WELFARE]
-    assert sum(pair["chance"] for pair in solution["support"]) == pytest.approx(1, abs=0.03)
-    assert solution["welfare"]["value"] == pytest.approx(float(found.solutions[0].welfare.value))
+    assert [tuple(row.values())[:4] for row in table] == [row[:4] for row in found.rows]
+    with (tmp_path / "ratings.csv").open(newline="") as file:
+        rows = {row["member"]: row for row in csv.DictReader(file)}
+    assert list(rows) == found.terms["members"]
+    for name, row in rows.items():
+        assert float(row["take_low"]) == pytest.approx(found.row(name, "", "take").low, abs=1e-6)
+        deviation = found.row(name, "", "deviation", "seat_1")
+        assert float(row["deviation_seat_1"]) == pytest.approx(deviation.value, abs=1e-6)

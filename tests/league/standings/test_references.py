@@ -7,7 +7,6 @@ import hashlib
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, parse_spec, seat_occupant
 from dond_marl.rollout import rollout
@@ -46,12 +45,7 @@ def fingerprint_of(partner: Partner) -> str:
     return digest.hexdigest()[:16]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 99, "partners": {}}', '{"version": 1, "partners": 3}'])
-def test_damaged_references_file(tmp_path, text):
-    path = tmp_path / "references.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match="restore the shipped file"):
-        stored_references(path)
+def test_missing_file_holds_no_references(tmp_path):
     assert stored_references(tmp_path / "nowhere.json") == {}
 
 
