@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
-from dond.report.collect import CachedCalls, RunFacts, RunFiles, read_facts
+from dond.report.collect import CachedCalls, RunFacts, RunFiles
 from dond.report.games import games_section
 from dond_marl.dialogues.human_line import stored_human_line
 from league.ledger.schema import SCHEMA_VERSION
-from league.rounds.curriculum import describe
+from league.play.values import Answers, machine
+from league.rounds.planner import describe
 from league.settings.read import Config
 from league.standings.as_csv import META_GAME_FILE, RATINGS_FILE
 from league.standings.crossplay import CrossPlay
@@ -43,8 +43,6 @@ from league.tables.standings import (
     trust,
 )
 from league.tables.summaries import league_summary, practice_warning
-from league.tasks.answers import Answers
-from league.tasks.values import machine
 
 KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
 MODELS = "Language models"
@@ -53,13 +51,8 @@ INCOMPLETE = (AttributeError, KeyError, TypeError, ValueError)  # raised by a se
 Made = TypeVar("Made")
 
 
-def collect(folder: Path, *, trust: bool = False) -> Report:
-    """The report on the run in ``folder``, or on the newest run in it. As :func:`.collect.read_facts`."""
-    return report_of(read_facts(folder, trust=trust))
-
-
 def report_of(facts: RunFacts) -> Report:
-    """The whole report."""
+    """The whole report; for the facts see :func:`.collect.read_facts`."""
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
     confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
     models = facts.expensive

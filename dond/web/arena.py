@@ -82,13 +82,13 @@ def play_match(
     ranked = [record for _, record in sorted(ranked_games, key=lambda game: game[0])]
     # Places are rounded to half a point of ten, so that circles do not overlap.
     places, number = score_pairs(np.round(np.concatenate(line.points) * 2) / 2)
-    points, left = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
+    points, partner_points = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
     return Match(
         names,
         source.label,
         seed,
         (line.figures[BOTH], other.figures[BOTH]),
-        (points - left).mean(CONFIDENCE),
+        (points - partner_points).mean(CONFIDENCE),
         (line.figures[SEATS[0]].points, other.figures[SEATS[0]].points),
         (line.figures[SEATS[1]].points, other.figures[SEATS[1]].points),
         tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda spot: -spot[2])),

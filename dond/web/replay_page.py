@@ -44,7 +44,7 @@ from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.recognition import Believes
 from dond_marl.solvers.replies import Probable
 from dond_marl.splits import action_at
-from league.tasks.occupant_kinds import is_free
+from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.equilibrium import has_table
 from partners.scripted.generated import describe_spec

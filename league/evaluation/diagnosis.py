@@ -24,8 +24,8 @@ from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, partner_na
 from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from league.figures.tally import Tally
+from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.standings.as_csv import plain_values
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
 from partners.llm.partner import LLMPartner

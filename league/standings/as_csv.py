@@ -18,11 +18,11 @@ import numpy as np
 from dond_marl.game import SEATS
 from dond_marl.records.files import atomic_replace, write_atomically
 from dond_marl.statistics import Estimates
+from league.play.values import CAUSES
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import Findings, Solution
 from league.standings.history import CurvePoint
 from league.standings.ladder import Standing
-from league.tasks.answers import CAUSES
 
 RATINGS_FILE, META_GAME_TABLE, META_GAME_FILE = "ratings.csv", "meta_game.csv", "meta_game.json"
 FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # first letters of formulas; some spreadsheets fold widths

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.statistics import Estimate
+from league.play.values import Answers
 from league.standings.crossplay import CrossPlay, share
-from league.tasks.answers import Answers
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten

@@ -27,11 +27,11 @@ from dond_marl.statistics import Estimate, points_of_ten
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import RunDirectory, find_run
 from league.ledger.verify import legs_with_order, replay_leg
+from league.play.values import SeatOrderResult
 from league.standings.as_csv import escape_formula
 from league.standings.findings import findings_of
 from league.standings.history import history_of
 from league.standings.ladder import ladder_of
-from league.tasks.values import SeatOrderResult
 
 if TYPE_CHECKING:
     import pandas as pd

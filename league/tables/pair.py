@@ -10,9 +10,9 @@ from league.evaluation.evaluate import BEST, BOTH, HUMANS, VIEWS, Evaluation, hu
 from league.evaluation.exploitability import Probe
 from league.evaluation.matches import UnreachedError
 from league.figures.measures import FIGURES, PlayedFigures, score_pairs
+from league.play.values import Answers
 from league.tables.blocks import Unit
 from league.tables.rows import FigureRow, Figures, bounded_row, figure_row
-from league.tasks.answers import Answers
 
 VALUE, INFORMED, INFORMATION = (
     "value of a response",

@@ -8,6 +8,7 @@ from typing import Any
 
 from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
+from league.play.values import ORACLES, Member, Role, cause_phrases, oracles_among
 from league.standings.as_csv import LEAST_SHARE, meta_game_document, ratings_rows
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import NASH, WELFARE, Findings
@@ -26,8 +27,6 @@ from league.tables.blocks import (
     figure_from_json,
     number_cell,
 )
-from league.tasks.answers import cause_phrases
-from league.tasks.values import ORACLES, Member, Role, oracles_among
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dond_marl.game import SEATS
 from league.evaluation.evaluate import BEST, BOTH, Evaluation, PlayerLine
+from league.play.values import Member, oracles_among
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.ladder import Standing
 from league.tables.figures import with_margin
-from league.tasks.values import Member, oracles_among
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 

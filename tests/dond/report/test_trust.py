@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dond_marl.statistics import Estimate
+from league.play.values import Answers
 from league.standings.findings import NASH, WELFARE
 from league.standings.ladder import Standing
 from league.tables.standings import TRUST_NOTES, trust
-from league.tasks.answers import Answers
 
 
 def standing(member: str, points: float) -> Standing:
