@@ -54,10 +54,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WIDE = 160  # columns, for output that is no terminal
 # The extra with the libraries of a command, if that is another one than `league`.
 EXTRA_OF = {"llm-check": "llm", "train": "learn", "web": "ui"}
-OF_COMMANDS = (
-    "learn",
-    "league",
-)  # extras of libraries that many commands need: messages name the command's extra instead
+# Extras of libraries that many commands need: messages name the command's extra instead.
+OF_COMMANDS = ("learn", "league")
 
 
 class UserFile(click.Path):

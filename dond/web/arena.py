@@ -46,9 +46,8 @@ class Match(NamedTuple):
     ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
-    places: tuple[
-        tuple[float, float, int], ...
-    ]  # points of ten of the first and of the second, and games that end there
+    # Points of ten of the first and of the second, and the number of games that end there.
+    places: tuple[tuple[float, float, int], ...]
     best: tuple[GameRecord, ...]  # games with the largest share of the best joint score
     worst: tuple[GameRecord, ...]
     games: int

@@ -23,7 +23,7 @@ from dond.table.game import describe_act, ending_text, turns_left, warning
 from dond.table.session import Sitting, TableSession, write_down
 from dond.table.typed_lines import MAX_CHARACTERS, Reading, read_line
 from dond.web import bargaining_table as board
-from dond.web.after_game import GameAddress, analysis_panel, best_response_line, result
+from dond.web.after_game import GameAddress, analysis_panel, result
 from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, one_sentence, render
 from dond.web.guard import cookie_name, form_fields, whole_number
@@ -305,8 +305,9 @@ class PlayPages:
 
 def _analysis_of(table: TableSession) -> Markup:
     best, (record, seat) = table.best_response(), table.played[-1]
-    name = table.sitting.short_name
-    line = Markup("") if best is None else best_response_line(name, best.outcome.scores[seat])
+    line = Markup("")
+    if best is not None:
+        line = render("play", "best_response", table.sitting.short_name, best.outcome.scores[seat])
     return line + analysis_panel(record, seat, table.dealt.partner, make_expert(), "your")
 
 
