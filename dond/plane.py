@@ -165,14 +165,14 @@ def _marks(evaluation: Evaluation, human: Mapping[str, PlayedFigures]) -> Iterat
 
 
 def _mark(axes: Axes, name: str, figures: PlayedFigures, style: Style) -> None:
-    own, left = figures.points, figures.left
+    points, partner_points = figures.points, figures.left
     axes.errorbar(
-        own.mean,
-        left.mean,
-        xerr=np.nan_to_num(own.margin),
-        yerr=np.nan_to_num(left.margin),
+        points.mean,
+        partner_points.mean,
+        xerr=np.nan_to_num(points.margin),
+        yerr=np.nan_to_num(partner_points.margin),
         fmt=style.marker,
-        label=f"{name}: {own.mean:.2f}, {left.mean:.2f}",
+        label=f"{name}: {points.mean:.2f}, {partner_points.mean:.2f}",
         color=style.colour,
         markersize=style.size,
         markerfacecolor="none" if style.hollow else style.colour,

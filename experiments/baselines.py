@@ -39,7 +39,6 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import points_of_ten
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from league.api import check_league
-from league.backends.pool import in_processes
 from league.bench import results
 from league.bench.arms import headline_of
 from league.bench.differences import SMALLEST_EFFECT
@@ -60,9 +59,11 @@ from league.evaluation.matches import Terms
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
-from league.rounds.curriculum import rounds_of_practice
+from league.play.backends import in_processes
+from league.play.match import SEATING
+from league.play.values import Entrant, MatchResult, Member, TrainResult
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
-from league.rounds.planner import first_states, members_of, plan_round
+from league.rounds.planner import first_states, members_of, plan_round, rounds_of_practice
 from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.layers import preset
@@ -73,8 +74,6 @@ from league.standings.history import History
 from league.standings.ladder import Standing
 from league.tables.blocks import Section as TableSection
 from league.tables.markdown import report_markdown
-from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, MatchResult, Member, Place, TrainResult
 from league.training.training import train
 from partners.rosters import DEV, FORMER, RENAMED, ROSTERS, TEST2, members_hash, roster
 
@@ -452,14 +451,14 @@ def _run_league(job: Job, config: Config) -> ArmRun:
         )
     decisions, acts = (sum(row[key] for row in practices.values()) for key in ("decisions", "acts"))
     main = next(member for member in members if member.role == "main")
-    place, choice, chosen = Place(directory.blobs), 0, main.name
+    blobs, choice, chosen = directory.blobs, 0, main.name
     if job.arm.pick != "last":
-        chosen, choice = _pick_member(job.arm.pick, main, members, {main.name: states[main.name].blob}, place, config)
+        chosen, choice = _pick_member(job.arm.pick, main, members, {main.name: states[main.name].blob}, blobs, config)
     return ArmRun(job.digest, chosen, decisions, acts, matches, choice)
 
 
 def _pick_member(
-    pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], place: Place, config: Config
+    pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], blobs: Path, config: Config
 ) -> tuple[str, int]:
     """The main or its snapshot with the most points, or wins and draws, against its practice partners; and the acts."""
     candidates = [each for each in members if main.name in (each.name, each.parent) and each.has_network]
@@ -470,10 +469,10 @@ def _pick_member(
     terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, config.env.rules())
     scores, acts = [], 0
     for candidate in candidates:
-        player = SEATING.partner(Entrant(candidate, live.get(candidate.name, candidate.blob)), place, greedy=True)
+        player = SEATING.partner(Entrant(candidate, live.get(candidate.name, candidate.blob)), blobs, greedy=True)
         total = 0.0
         for opponent in opponents:
-            other = SEATING.partner(Entrant(opponent, None), place)
+            other = SEATING.partner(Entrant(opponent, None), blobs)
             for seat in (0, 1):
                 games = terms.play_seat(seat, player, other)
                 acts += int(games.turns.sum(dtype="int64"))

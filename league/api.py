@@ -26,9 +26,9 @@ from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_names
+from league.play.devices import check_devices
 from league.tables.blocks import Section
 from league.tables.plain import plain_text
-from league.tasks.devices import check_devices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,14 +199,14 @@ def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
     Checks scenario data, device, partner, hints and, unless a run is resumed, provenance and first weights. Raises
     :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.scenarios.data.DataError`,
     :class:`partners.provenance.ProvenanceError` and :class:`partners.learning.first_weights.FirstWeightsError` are
-    kinds, and :class:`league.tasks.devices.DeviceError`.
+    kinds, and :class:`league.play.devices.DeviceError`.
     """
     config.env.open_source()
     _check_libraries(config.logging.trackers)
     check_devices([config.training])
     config = config.model_copy(update={"env": config.env.resolve_partner()})
-    from league.tasks.hinters import hint_schedule, load_local_model  # loads PyTorch
-    from league.tasks.provenance import check_training_provenance
+    from league.play.hinters import hint_schedule, load_local_model  # loads PyTorch
+    from league.play.provenance import check_training_provenance
 
     load_local_model(hint_schedule(config.hints))
     if not resume:
@@ -310,9 +310,9 @@ def check_league(config: Config, *, resume: bool = False, backend: BackendConfig
 
     ``backend``: used instead of the one in the settings. Raises :class:`dond_marl.errors.InputError`, of which
     :class:`dond_marl.occupants.OccupantNameError`, :class:`partners.provenance.ProvenanceError` and
-    :class:`dond_marl.errors.MissingLibrary` are kinds, and :class:`league.tasks.devices.DeviceError`.
+    :class:`dond_marl.errors.MissingLibrary` are kinds, and :class:`league.play.devices.DeviceError`.
     """
-    from league.tasks.provenance import check_league_provenance
+    from league.play.provenance import check_league_provenance
 
     config.env.open_source()
     for member in (*config.members, *config.gate, *config.heldout):
@@ -425,7 +425,7 @@ class Pair:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
 
     def probe(self) -> Probe:
-        """What better responses and more information would gain. Raises :class:`InputError` for unnamed partners."""
+        """Gains of better responses and of more information. Raises :class:`InputError` for unnamed partners."""
         from league.evaluation.exploitability import probe
 
         if not (isinstance(self.member, Spec) and isinstance(self.against, Spec)):
@@ -486,9 +486,9 @@ def check_pair(
     member = expand_run_name(member, trust=trust) if isinstance(member, str | Mapping) else member
     against = expand_run_name(against, trust=trust) if isinstance(against, str | Mapping) else against
     player, partner = seat_occupant(member), seat_occupant(against)
-    for each in (player, partner):
-        if isinstance(each, LLMPartner):
-            each.check_key()
+    for occupant in (player, partner):
+        if isinstance(occupant, LLMPartner):
+            occupant.check_key()
     check_game([player, partner], rules, source)
     if isinstance(against, Spec):
         if isinstance(member, Spec):

@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Its traits in words; a person or a service has only those that it declares."""
+        """Traits in words; a person or a service has only those that it declares."""
         if self.is_reward:
             return "a reward for learning"
         if self.traits is None:
@@ -82,8 +82,8 @@ def entries() -> list[Entry]:
 def entry_of(name: str, factory: Callable[..., Any]) -> Entry:
     """The catalogue entry of an occupant or a reward, from its factory's docstring and signature."""
     text = inspect.getdoc(factory) or ""
-    first, _, rest = (plain(part) for part in text.partition("\n\n"))
-    source = re.search(r"Source: (.*?)(?:\.(?=\s+[A-Z`]|\s*$)|$)", rest)
+    first, _, details = (plain(part) for part in text.partition("\n\n"))
+    source = re.search(r"Source: (.*?)(?:\.(?=\s+[A-Z`]|\s*$)|$)", details)
     return Entry(
         name,
         first,
@@ -215,7 +215,7 @@ def _document(entry: Entry) -> dict[str, Any]:
 def rosters(names: tuple[str, ...]) -> None:
     """List the rosters of partners: train to learn from, dev and dev2 for tuning, test2 for reported evaluations.
 
-    No measured policy has trained with a member of dev2 or test2. docs/BENCHMARK.md tells how similar the members are.
+    No measured policy has trained with a member of dev2 or test2. docs/BENCHMARK.md says how similar the members are.
 
     examples:
       dond rosters

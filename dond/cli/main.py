@@ -34,8 +34,8 @@ COMMANDS = {
     "data": "dond.cli.data",
     "export": "dond.cli.export",
     "study": "dond.cli.study",
-    "llm-check": "dond.cli.models.llm_check",
-    "serve": "dond.cli.models.serve",
+    "llm-check": "dond.cli.llm_check",
+    "serve": "dond.cli.serve",
 }
 
 

@@ -139,7 +139,10 @@ def _play(screen: Terminal, table: TableSession, games: int) -> None:
         record, seat = table.played[-1]
         _save_record(record, sitting.book)
         _show_end(screen, record, seat)
-        _show_stranger(screen, record.occupants[1 - seat])
+        partner = record.occupants[1 - seat]
+        if words := describe_spec(partner):  # a generated one
+            screen.write(f"\nYour partner was {partner}: {words}.")
+            screen.write(f"Meet it again: {dond('play', '--partner', partner)}", wrap=False)
         _show_best(screen, table)
         screen.write(f"recorded in {sitting.book}", wrap=False)
     if games > 1:
@@ -180,13 +183,6 @@ def _show_end(screen: Terminal, record: GameRecord, seat: int) -> None:
         screen.write(f"{number} of their acts were fallbacks ({reason})", "yellow")
     screen.show(values_table(state, seat), "", "The Pareto frontier:")
     screen.show(frontier_table(state, seat))
-
-
-def _show_stranger(screen: Terminal, name: str) -> None:
-    """Print what a generated partner does, and how to play it again."""
-    if words := describe_spec(name):
-        screen.write(f"\nYour partner was {name}: {words}.")
-        screen.write(f"Meet it again: {dond('play', '--partner', name)}", wrap=False)
 
 
 def _show_best(screen: Terminal, table: TableSession) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 
 from dond.cli.shell import FILE, Command, WritableFile, output_console, print_line, print_next, trust_option
+from dond.report.collect import read_facts
 from dond.report.render import report_html, report_json
-from dond.report.sections import collect
+from dond.report.sections import report_of
 from dond.terminal.tables import print_in_short
 from dond_marl.records.files import write_atomically
-from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import LEDGER, find_run
+from league.ledger.run_directory import find_run
 from league.tables.blocks import printable, report_with_short_names
 
 FORMATS = {"html": report_html, "json": report_json}
@@ -32,8 +32,9 @@ OUT = WritableFile(allow_dash=True)
 def command(run: Path, kind: str, out: Path | None, trust: bool) -> None:
     """Write the report of one run in one format."""
     folder = find_run(run).path
-    report = printable(collect(folder, trust=trust))
-    for_people = report_with_short_names(report, _members(folder))
+    facts = read_facts(folder, trust=trust)
+    report = printable(report_of(facts))
+    for_people = report_with_short_names(report, [member.name for member in facts.members])
     text = FORMATS[kind](for_people if kind == "html" else report)
     if out == Path("-"):
         click.echo(text, nl=False)
@@ -43,8 +44,3 @@ def command(run: Path, kind: str, out: Path | None, trust: bool) -> None:
     print_in_short(output_console(), for_people.abstract)
     print_line(f"written: {path}")
     print_next("web", "--run", folder)
-
-
-def _members(folder: Path) -> list[str]:
-    with ReadLedger(folder / LEDGER) as ledger:
-        return [member.name for member in ledger.members()]

@@ -54,10 +54,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WIDE = 160  # columns, for output that is no terminal
 # The extra with the libraries of a command, if that is another one than `league`.
 EXTRA_OF = {"llm-check": "llm", "train": "learn", "web": "ui"}
-OF_COMMANDS = (
-    "learn",
-    "league",
-)  # extras of libraries that many commands need: messages name the command's extra instead
+# Extras of libraries that many commands need: messages name the command's extra instead.
+OF_COMMANDS = ("learn", "league")
 
 
 class UserFile(click.Path):
@@ -141,7 +139,7 @@ class Group(Command, click.Group):
             raise click.NoSuchCommand(error.command_name, possibilities=self.list_commands(ctx), ctx=ctx) from None
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        texts = {name: _docstring(place) for name, place in self.files.items()}
+        texts = {name: _docstring(module) for name, module in self.files.items()}
         texts |= {name: command.help for name, command in self.commands.items()}
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -395,8 +393,8 @@ def _notices_as_lines() -> Iterator[None]:
 
 def _words(ctx: click.Context) -> list[str]:
     """The name of a command: ``["dond", "experiment", "hints"]``; of a script, its file."""
-    here = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
-    return [str(here)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
+    program = "dond" if isinstance(ctx.find_root().command, Group) else ctx.find_root().info_name
+    return [str(program)] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
 
 
 def _missing(error: ModuleNotFoundError, words: Sequence[str]) -> Exception:
@@ -419,9 +417,9 @@ def _print_error(message: str, code: int) -> int:
     return code
 
 
-def _docstring(place: str) -> str | None:
+def _docstring(address: str) -> str | None:
     """The docstring of a module, or of its function after a colon; read without importing it."""
-    module, _, function = place.partition(":")
+    module, _, function = address.partition(":")
     spec = find_spec(module)
     assert spec is not None and spec.origin is not None
     tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))

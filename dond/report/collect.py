@@ -22,6 +22,9 @@ from dond_marl.occupants import ANYTHING, NOTHING, Permission, missing_needs
 from league.figures.rows import Figures, parse_figures
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
+from league.play.blobs import BlobError, read_content
+from league.play.occupant_kinds import kinds_in
+from league.play.values import Answers, Decision, LearnerState, Member
 from league.settings.read import Config
 from league.standings.crossplay import CrossPlay
 from league.standings.findings import META_GAME_FILE
@@ -30,10 +33,6 @@ from league.standings.ladder import Standing, ladder_of
 from league.standings.references import responses_of
 from league.tables.final import FINAL_FILE, read_final
 from league.tables.standings import meta_game
-from league.tasks.answers import Answers
-from league.tasks.blobs import BlobError, read_content
-from league.tasks.occupant_kinds import kinds_in
-from league.tasks.values import Decision, LearnerState, Member
 
 LARGEST = 64 * 2**20  # bytes of one file that are read
 

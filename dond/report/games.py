@@ -23,9 +23,9 @@ from dond_marl.statistics import GROUPS, rate, sums_by_group
 from league.figures.rows import Figure
 from league.ledger.ledger import Ledger
 from league.ledger.verify import legs_with_order, replay_leg
+from league.play.values import SeatOrderResult
 from league.settings.read import Config
 from league.tables.blocks import Dialogue, Section, Table, TableRow, number_cell
-from league.tasks.values import SeatOrderResult
 
 EACH = 3  # games shown per kind
 TRIED = 12  # pairs of members tried per kind, at most

@@ -43,7 +43,7 @@ OPEN = ("learning", "ladder", "evaluation")  # sections that are not folded
 
 def report_html(report: Report) -> str:
     """The report as the text of an HTML file."""
-    return _templates().get_template("page").render(report=report, style=style_sheet())
+    return _templates().get_template("page").render(report=report, style=(TEMPLATES / "page.css").read_text("utf-8"))
 
 
 def report_json(report: Report) -> str:
@@ -63,12 +63,6 @@ def report_json(report: Report) -> str:
         },
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-@lru_cache(maxsize=1)
-def style_sheet() -> str:
-    """The style sheet of the page."""
-    return (TEMPLATES / "page.css").read_text("utf-8")
 
 
 @lru_cache(maxsize=1)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from dond.report.collect import CachedCalls, RunFacts, RunFiles, read_facts
+from dond.report.collect import CachedCalls, RunFacts, RunFiles
 from dond.report.games import games_section
 from dond_marl.dialogues.human_line import stored_human_line
 from league.figures.rows import Figure
 from league.ledger.schema import SCHEMA_VERSION
-from league.rounds.curriculum import describe
+from league.play.values import Answers, machine
+from league.rounds.planner import describe
 from league.settings.read import Config
 from league.standings.findings import META_GAME_FILE
 from league.tables import final
@@ -42,21 +42,14 @@ from league.tables.standings import (
     practice_warning,
     trust,
 )
-from league.tasks.answers import Answers
-from league.tasks.values import machine
 
 KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
 MODELS = "Language models"
 VALID, CUT = "answered", "answered, cut off at the limit of tokens"
 
 
-def collect(folder: Path, *, trust: bool = False) -> Report:
-    """The report on the run in ``folder``, or on the newest run in it. As :func:`.collect.read_facts`."""
-    return report_of(read_facts(folder, trust=trust))
-
-
 def report_of(facts: RunFacts) -> Report:
-    """The whole report."""
+    """The whole report; for the facts see :func:`.collect.read_facts`."""
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
     confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
     models = facts.expensive

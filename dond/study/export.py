@@ -91,11 +91,6 @@ class ExportedGame(NamedTuple):
     seat: int
     table: StudyTable
 
-    @property
-    def other_person(self) -> int | None:
-        """The journal's number of the other person; ``None`` for an occupant."""
-        return self.table.players[1 - self.seat]
-
 
 class ExportedStudy(NamedTuple):
     """Participants under new numbers, the mapping to them, and all games."""
@@ -114,7 +109,7 @@ def anonymise(progress: Progress, seed: int) -> ExportedStudy:
     ]
     included.sort(key=lambda number: sha256(f"{seed} {progress.participants[number].key}".encode()).digest())
     numbers = {journal_number: i for i, journal_number in enumerate(included, 1)}
-    tables = [table for table in progress.tables if table.end is not None and _all_included(table, numbers)]
+    tables = [table for table in progress.tables if table.end is not None and numbers.keys() >= set(table.people)]
     heads = _clusters(tables, numbers)
     rows = []
     tables.sort(
@@ -130,10 +125,6 @@ def anonymise(progress: Progress, seed: int) -> ExportedStudy:
             rows.append(ExportedGame(game, numbers[number], heads[numbers[number]], order, condition, seat, table))
     people = {numbers[number]: progress.participants[number] for number in included}
     return ExportedStudy(dict(sorted(people.items())), numbers, tuple(rows))
-
-
-def _all_included(table: StudyTable, numbers: dict[int, int]) -> bool:
-    return all(number in numbers for number in table.people)
 
 
 def _game_of(table: StudyTable, participant: int) -> int:
@@ -177,7 +168,7 @@ def export_study(progress: Progress, folder: Path, seed: int) -> dict[str, int]:
 
 
 def codebook(progress: Progress) -> str:
-    """Description of the files and of what was left out; without the study's seed, which tells the order of arrival."""
+    """Description of the files and of what was left out; no study seed, which gives away the order of arrival."""
     phases = dict.fromkeys(get_args(Phase), 0) | Counter(participant.phase for participant in progress.participants)
     engine = Environment(trim_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True)  # noqa: S701  # text
     engine.filters["cell"] = _cell
@@ -207,7 +198,7 @@ def _participant(number: int, participant: Participant, exported: ExportedStudy)
 def game_cells(row: ExportedGame, exported: ExportedStudy) -> list[object]:
     """The cells of a game, by the columns of ``games.csv``."""
     table, seat = row.table, row.seat
-    scenario, outcome, other = table.state.scenario, table.state.outcome, row.other_person
+    scenario, outcome, other = table.state.scenario, table.state.outcome, table.players[1 - seat]
     result: list[object] = [""] * 4
     if outcome is not None:
         result = [outcome.ending.name, int(outcome.deal), outcome.scores[seat], outcome.scores[1 - seat]]

@@ -63,7 +63,12 @@ class Journal:
     def write(self, *events: StudyEvent) -> None:
         """Append events, all of them or none. Raises :class:`JournalError`."""
         rows = [
-            (_utc_text(event.at), event.participant, event.kind, json.dumps(event.data, separators=(",", ":")))
+            (
+                event.at.astimezone(UTC).isoformat(timespec="milliseconds"),
+                event.participant,
+                event.kind,
+                json.dumps(event.data, separators=(",", ":")),
+            )
             for event in events
         ]
         try:
@@ -120,7 +125,3 @@ def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
         raise ValueError("its tables are not those of a study's journal")
     for moment, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
         yield StudyEvent(datetime.fromisoformat(moment), participant, kind, json.loads(data))
-
-
-def _utc_text(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

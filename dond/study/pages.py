@@ -29,7 +29,6 @@ from dond.study.running_study import NotAccepted, OutOfPlace, RunningStudy, comp
 from dond.study.settings import PERSON, StudyConfig
 from dond.table.game import ending_text, turns_left
 from dond.web import bargaining_table as board
-from dond.web.background import wait_for_change
 from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, render
 from dond.web.guard import (
@@ -42,7 +41,7 @@ from dond.web.guard import (
     guarded_site,
     whole_number,
 )
-from dond.web.server import HOST, address_of, is_loopback, serve
+from dond.web.server import HOST, address_of, is_loopback, serve, wait_for_change
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
 from dond_marl.records.files import write_durably

@@ -167,16 +167,16 @@ class RunningStudy:
         with one_at_a_time:  # a second window of the participant waits here and then finds the turn played
             if table.game is not game:
                 return
-            answered, failure = None, ""
+            played, failure = None, ""
             try:
-                answered = game.answer(partner, noise, self._source.prior)
+                played = game.answer(partner, noise, self._source.prior)
             except OccupantError as error:
                 failure = str(error)
             with self._lock:
                 if table.game is not game or table.end is not None:
                     return
-                if answered is not None:
-                    self._act(table, STUDY, answered.state.history[-1], answered.causes[-1], None)
+                if played is not None:
+                    self._act(table, STUDY, played.state.history[-1], played.causes[-1], None)
                 else:
                     self.report(f"{table.partner}: table {table.number} does not count: {failure}")
                     self._write(STUDY, "closed", {"table": table.number, "why": "failed"})

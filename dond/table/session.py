@@ -27,7 +27,7 @@ from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Cause, Floats, HintSource, Partner
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import TEN
-from league.tasks.occupant_kinds import is_free
+from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.human import View
 from partners.scripted.generated import Generated
@@ -50,8 +50,8 @@ class TableGame:
         """The state as ``seat`` knows it: the partner's values are zeros."""
         scenario, zeros = self.state.scenario, (0, 0, 0)
         values = scenario.utilities[seat]
-        known = Scenario(scenario.counts, (values, zeros) if seat == 0 else (zeros, values))
-        return replace(self.state, scenario=known)
+        seen_from_seat = Scenario(scenario.counts, (values, zeros) if seat == 0 else (zeros, values))
+        return replace(self.state, scenario=seen_from_seat)
 
     def view(self, seat: int) -> View | None:
         """The game as ``seat`` sees it on its turn; ``None`` on the other's turn and after the end."""

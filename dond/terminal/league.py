@@ -11,12 +11,12 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from dond.terminal.tables import ConsoleOutput
+from league.play.values import MatchResult, TrainResult
 from league.results.progress import PlainWatcher, status_parts
 from league.rounds.watching import LeagueProgress
 from league.standings.ladder import Standing
 from league.tables.plain import table_lines
 from league.tables.standings import ladder_table
-from league.tasks.values import MatchResult, TrainResult
 
 LINES_AROUND = 7  # of the live view, besides the ladder's rows
 
@@ -68,8 +68,8 @@ class LiveWatcher(PlainWatcher):
         self._draw(progress)
 
     def _draw(self, progress: LeagueProgress) -> None:
-        done = min(progress.rounds, progress.schedule.rounds)
-        self._bars.update(self._rounds, completed=done, total=progress.schedule.rounds)
+        completed = min(progress.rounds, progress.schedule.rounds)
+        self._bars.update(self._rounds, completed=completed, total=progress.schedule.rounds)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
         self._status = " · ".join(status_parts(progress))
         self._show()

@@ -42,8 +42,8 @@ def print_section(console: Console, section: Section) -> None:
     """Print the title, the tables, and the notes on what their figures mean."""
     for text, style in section_lines(section, console.width):
         if section.key == IN_SHORT:
-            opening, _, rest = text.partition(": ")
-            console.print(Text.assemble((f"{opening}: ", "bold"), rest), soft_wrap=True)
+            opening, _, sentence = text.partition(": ")
+            console.print(Text.assemble((f"{opening}: ", "bold"), sentence), soft_wrap=True)
         else:
             line(console, text, style)
 

@@ -31,8 +31,8 @@ class LiveTrainWatcher(TrainWatcher):
         self._live.stop()
 
     def on_update(self, training: Training) -> bool:
-        done = training.learner.decisions / training.config.training.num_train_steps
-        self._live.update(with_bar(" · ".join(training_status(training)), done, self._console.width))
+        share = training.learner.decisions / training.config.training.num_train_steps
+        self._live.update(with_bar(" · ".join(training_status(training)), share, self._console.width))
         return True
 
     def on_closing(self, training: Training, play: str, hints: int) -> None:
@@ -43,13 +43,13 @@ class LiveTrainWatcher(TrainWatcher):
             super().on_closing(training, play, hints)
 
 
-def with_bar(text: str, done: float, width: int) -> RenderableType:
+def with_bar(text: str, share: float, width: int) -> RenderableType:
     """A line of at most ``width`` columns, and behind it, where there is room, a bar of which ``done`` (0..1) is full.
 
     Assumes characters of one column.
     """
     room = min(width - len(text) - 1, LONGEST_BAR)
     row = Grid.grid(padding=(0, 1, 0, 0))
-    bar = [ProgressBar(total=1.0, completed=min(done, 1.0), width=room)] if room >= LEAST_BAR else []
+    bar = [ProgressBar(total=1.0, completed=min(share, 1.0), width=room)] if room >= LEAST_BAR else []
     row.add_row(Text(text, no_wrap=True, overflow="ellipsis"), *bar)
     return row

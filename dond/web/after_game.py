@@ -45,11 +45,6 @@ def result(played: Sequence[tuple[GameRecord, int]], partner: str) -> Markup:
     return render("play", "result", record, seat, partner, fallbacks, plane_of(record, seat), means, len(played))
 
 
-def best_response_line(partner: str, score: int) -> Markup:
-    """The score of the best response in the person's seat, in words."""
-    return render("play", "best_response", partner, score)
-
-
 def analysis_panel(
     record: GameRecord, seat: int, partner: Partner | None, expert: Partner | None, possessive: str
 ) -> Markup:

@@ -46,9 +46,8 @@ class Match(NamedTuple):
     ahead: Estimate  # points of ten of the first minus those of the second
     opening: tuple[Estimate, Estimate]  # own points of each as the opener
     answering: tuple[Estimate, Estimate]
-    places: tuple[
-        tuple[float, float, int], ...
-    ]  # points of ten of the first and of the second, and games that end there
+    # Points of ten of the first and of the second, and the number of games that end there.
+    places: tuple[tuple[float, float, int], ...]
     best: tuple[GameRecord, ...]  # games with the largest share of the best joint score
     worst: tuple[GameRecord, ...]
     games: int
@@ -82,13 +81,13 @@ def play_match(
     ranked = [record for _, record in sorted(ranked_games, key=lambda game: game[0])]
     # Places are rounded to half a point of ten, so that circles do not overlap.
     places, number = score_pairs(np.round(np.concatenate(line.points) * 2) / 2)
-    points, left = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
+    points, partner_points = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
     return Match(
         names,
         source.label,
         seed,
         (line.figures[BOTH], other.figures[BOTH]),
-        (points - left).mean(CONFIDENCE),
+        (points - partner_points).mean(CONFIDENCE),
         (line.figures[SEATS[0]].points, other.figures[SEATS[0]].points),
         (line.figures[SEATS[1]].points, other.figures[SEATS[1]].points),
         tuple(sorted(zip(*places.T.tolist(), number.tolist(), strict=True), key=lambda spot: -spot[2])),

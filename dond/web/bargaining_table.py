@@ -130,12 +130,6 @@ def posted_split(values: FormData, counts: Triple) -> Triple | None:
     return (books, hats, balls) if fits and books + hats + balls == len(indices) else None
 
 
-def posted_action(values: FormData, counts: Triple) -> Action | None:
-    """The act of a posted form, an offer with its split; ``None`` for no act, or a split that is not of the pool."""
-    name, split = str(values.get("act")), posted_split(values, counts)
-    return None if split is None or name not in Act.__members__ else action_of(Act[name], split)
-
-
 def keep_fields(split: Triple) -> dict[str, object]:
     """A split as hidden form fields."""
     return {KEEP: [str(index) for index, number in enumerate(split) for _ in range(number)]}
@@ -180,9 +174,10 @@ def read_turn(
 
     ``address``: of the form, with its ``hidden`` fields; ``back``: where No leads.
     """
-    split, action = posted_split(values, view.counts), posted_action(values, view.counts)
-    if action is None:
+    split, name = posted_split(values, view.counts), str(values.get("act"))
+    if split is None or name not in Act.__members__:
         return TableReply("Sort the items, then press a button.")
+    action = action_of(Act[name], split)
     rule = view.rule_against(action)
     if rule is not None:
         return TableReply(f"Not legal: {rule}.", split=split)

@@ -23,11 +23,13 @@ from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
 from dond_marl.occupants import NOTHING, Permission, Spec, check_needs, short_names
 from dond_marl.records.record import GameRecord, records_of
-from dond_marl.rollout import Noise, rollout
+from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, in_use, run_folders
-from league.rounds.curriculum import describe
+from league.play.match import SEATING, play_games
+from league.play.values import Decision, Entrant, LearnerState, Member
+from league.rounds.planner import describe
 from league.settings.read import Config, parse
 from league.standings.history import CurvePoint, History, read_round, round_curves
 from league.standings.ladder import Responses, Standing, ladder_of
@@ -35,8 +37,6 @@ from league.standings.references import stored_responses
 from league.tables.blocks import replace_names
 from league.tables.final import FINAL_FILE, final_summary, read_final
 from league.tables.standings import answer_count, league_summary, practice_warning
-from league.tasks.seating import SEATING
-from league.tasks.values import Decision, Entrant, LearnerState, Member, Place
 from partners.scripted.generated import Generated
 
 MOST_READ = 100  # new rounds at once
@@ -141,7 +141,7 @@ class Follower:
         self._lock = threading.Lock()
         self._ledger = ReadLedger(folder / LEDGER, allow)
         self._read: _RoundsRead | None = None
-        self._evaluated = 0  # time of the closing evaluation's file
+        self._evaluated = 0  # time of the last write of the closing evaluation, in nanoseconds; 0: there is none
         self._running = True
         self._latest: LeagueView | None = None
 
@@ -154,36 +154,35 @@ class Follower:
     def close(self) -> None:
         self._ledger.close()
 
-    def refresh(self) -> bool:
-        """Read up to ``MOST_READ`` new rounds; whether there is anything new."""
-        with self._lock:
-            ledger = self._ledger
-            if not ledger.has_begun:
-                return False
-            committed, evaluated = ledger.next_round, _time_of_write(self.folder / FINAL_FILE)
-            running = in_use(self.folder)
-            news = (evaluated, running) != (self._evaluated, self._running)
-            self._evaluated, self._running = evaluated, running
-            members = ledger.members()
-            if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
-                config = self.config()
-                history, damaged = History(members, config.league.decay), not ledger.is_sound(-1)
-                self._read, news = _RoundsRead(config, history, stored_responses(config), damaged=damaged), True
-            for _ in range(self._read.history.round, min(committed, self._read.history.round + MOST_READ)):
-                self._read.read_next(ledger, members)
-                news = True
-            return news
-
     def view(self) -> LeagueView | None:
-        """The league as of the latest refresh, ``None`` before it has begun."""
-        with self._lock:
-            return None if self._read is None else self._view(self._read)
+        """The league now, ``None`` before it has begun; the same object while nothing is new.
 
-    def latest(self) -> LeagueView | None:
-        """The league now; the same object while nothing is new. Slow where many rounds are new."""
-        if self.refresh() or self._latest is None:
-            self._latest = self.view()
-        return self._latest
+        Slow where many rounds are new; of more than ``MOST_READ`` the rest is read by the next calls.
+        """
+        with self._lock:
+            if self._read_new_rounds() or self._latest is None:
+                self._latest = None if self._read is None else self._view(self._read)
+            return self._latest
+
+    def _read_new_rounds(self) -> bool:
+        """Read up to ``MOST_READ`` new rounds; whether there is anything new."""
+        ledger = self._ledger
+        if not ledger.has_begun:
+            return False
+        final, committed = self.folder / FINAL_FILE, ledger.next_round
+        evaluated = final.stat().st_mtime_ns if final.is_file() else 0
+        running = in_use(self.folder)
+        news = (evaluated, running) != (self._evaluated, self._running)
+        self._evaluated, self._running = evaluated, running
+        members = ledger.members()
+        if self._read is None or committed < self._read.history.round:  # rolled back: read it from the start
+            config = self.config()
+            history, damaged = History(members, config.league.decay), not ledger.is_sound(-1)
+            self._read, news = _RoundsRead(config, history, stored_responses(config), damaged=damaged), True
+        for _ in range(self._read.history.round, min(committed, self._read.history.round + MOST_READ)):
+            self._read.read_next(ledger, members)
+            news = True
+        return news
 
     def config(self) -> Config:
         """The settings of the league."""
@@ -209,7 +208,7 @@ class Follower:
         blob = member.blob if state is None else state.blob
         if member.spec is not None:
             check_needs([member.spec], self._ledger.allow, str(self.folder))
-        return SEATING.partner(Entrant(member, blob), Place(self.folder / BLOBS))
+        return SEATING.partner(Entrant(member, blob), self.folder / BLOBS)
 
     def _view(self, read: _RoundsRead) -> LeagueView:
         config, history, ledger = read.config, read.history, self._ledger
@@ -276,15 +275,10 @@ class Leagues:
             if run not in self._followers:
                 self._followers[run] = Follower(run)
             try:
-                return self._followers[run].latest()
+                return self._followers[run].view()
             except DondError:
                 self._followers.pop(run).close()
                 raise
-
-
-def _time_of_write(file: Path) -> int:
-    """Time of a file's last write, in nanoseconds; 0 if it does not exist."""
-    return file.stat().st_mtime_ns if file.is_file() else 0
 
 
 def _evaluation(file: Path) -> tuple[str, ...]:
@@ -319,15 +313,7 @@ def play_members(run: Path, names: tuple[str, str], seed: int | None = None, all
         game = follower.config().env
         first, second = (Generated() if name == STRANGER else follower.partner(name) for name in names)
     source = game.open_source()
-    games = rollout(
-        (first, second),
-        source.block(seed, 0, 1),
-        game.rules(),
-        seed=seed,
-        index=(0,),
-        reveal_partner_utilities=game.reveal_partner_utilities,
-        illegal=game.illegal or "raise",
-    )
+    games = play_games((first, second), source.block(seed, 0, 1), game, seed, (0,))
     first_name, second_name = (Generated().name if name == STRANGER else name for name in names)
     records = records_of(games, (first_name, second_name), source=source.label, seed=seed)
     return name_occupants(records, Noise(seed, (0,), 1))[0]

@@ -268,7 +268,7 @@ def make_adviser(mode: str) -> HintSource | None:
         raise ValueError(f"hints must be one of {', '.join(HINT_MODES)}; got {quote(mode)}")
     if mode == "none":
         return None
-    from league.tasks.hinters import hint_schedule  # loads PyTorch, so only with an adviser
+    from league.play.hinters import hint_schedule  # loads PyTorch, so only with an adviser
 
     return hint_schedule(
         HintsConfig.model_validate({"mode": "expert", "expert": mode} if mode == SOLVED else {"mode": mode})

@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from dond.web.after_game import GameAddress, analysis_panel
 from dond.web.arena import arena_page, match_of
-from dond.web.background import in_background
 from dond.web.frame import document, one_sentence, render
 from dond.web.guard import Secret, form_fields, guarded_site, whole_number
 from dond.web.league_follower import Leagues, RunViewError, play_members
@@ -34,6 +33,7 @@ from dond.web.recorded import (
     title,
 )
 from dond.web.replay_page import ReplayView, evaluated_policies, stepper
+from dond.web.server import in_background
 from dond_marl.errors import quote
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 

@@ -23,12 +23,12 @@ from dond.table.game import describe_act, ending_text, turns_left, warning
 from dond.table.session import Sitting, TableSession, write_down
 from dond.table.typed_lines import MAX_CHARACTERS, Reading, read_line
 from dond.web import bargaining_table as board
-from dond.web.after_game import GameAddress, analysis_panel, best_response_line, result
-from dond.web.background import in_background, wait_for_change
+from dond.web.after_game import GameAddress, analysis_panel, result
 from dond.web.bargaining_table import TableReply
 from dond.web.frame import as_sentence, document, one_sentence, render
 from dond.web.guard import cookie_name, form_fields, whole_number
 from dond.web.occupants import CHOICE_ERRORS, Desk, GameChoice, OccupantMenu, make_expert, setup_page, sitting_of
+from dond.web.server import in_background, wait_for_change
 from dond_marl.errors import error_line
 from dond_marl.game import Action, Triple
 from dond_marl.records.transcript import as_message
@@ -194,7 +194,7 @@ class PlayPages:
             Route(game, self.game),
             Route(f"{game}/changed", self.poll),
             Route(f"{game}/act", self.act, methods=["POST"]),
-            Route(f"{game}/say", self.say, methods=["POST"]),
+            Route(f"{game}/say", self.play_sentence, methods=["POST"]),
             Route(f"{game}/next", self.next_game, methods=["POST"]),
             Route(f"{game}/leave", self.leave, methods=["POST"]),
             Route(f"{game}/{{number:int}}/analysis", self.analysis),
@@ -246,7 +246,7 @@ class PlayPages:
         """Play a posted act; a second question first if it may leave the person with nothing."""
         return await self._take_turn(request, _play_act)
 
-    async def say(self, request: Request) -> Response:
+    async def play_sentence(self, request: Request) -> Response:
         """Read a posted sentence: play it if it is a command, else ask whether it was read as it was meant."""
         return await self._take_turn(request, _play_sentence)
 
@@ -305,8 +305,9 @@ class PlayPages:
 
 def _analysis_of(table: TableSession) -> Markup:
     best, (record, seat) = table.best_response(), table.played[-1]
-    name = table.sitting.short_name
-    line = Markup("") if best is None else best_response_line(name, best.outcome.scores[seat])
+    line = Markup("")
+    if best is not None:
+        line = render("play", "best_response", table.sitting.short_name, best.outcome.scores[seat])
     return line + analysis_panel(record, seat, table.dealt.partner, make_expert(), "your")
 
 

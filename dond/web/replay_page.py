@@ -44,7 +44,7 @@ from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.recognition import Believes
 from dond_marl.solvers.replies import Probable
 from dond_marl.splits import action_at
-from league.tasks.occupant_kinds import is_free
+from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.equilibrium import has_table
 from partners.scripted.generated import describe_spec
@@ -133,7 +133,8 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
     The names in a record query no model. ``queried``: the policies that the visitor chose may.
     """
     all_steps = steps(record)
-    step, prior = all_steps[min(max(view.step, 0), len(all_steps) - 1)], prior_of(record)
+    step = all_steps[min(max(view.step, 0), len(all_steps) - 1)]
+    prior = (record.source or "").split(",")[0]  # the scenario distribution that both seats knew
     if step.action is None:
         return Markup("")
     of_record = menu.of_record()
@@ -164,20 +165,13 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
     return render("replay", "evaluated", step, other, bars, believed, result_or_reason(hint), result_or_reason(best))
 
 
-def prior_of(record: GameRecord) -> str:
-    """The name of the scenario distribution that both seats knew, from the record's source label."""
-    return (record.source or "").split(",")[0]
-
-
 def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:
     """The likeliest acts of ``partner`` at a step before the end, likeliest first.
 
     Raises :class:`NotComputable` for a random partner without probabilities, and whatever the partner raises.
     """
     turn = turn_of(step.state, prior=prior)
-    sampling_policy = getattr(
-        partner, "sampling_policy", None
-    )  # the sampling policy of an occupant that plays its likeliest act
+    sampling_policy = getattr(partner, "sampling_policy", None)  # of an occupant that plays its likeliest act
     partner = sampling_policy() if callable(sampling_policy) else partner
     if isinstance(partner, Probable):
         biggest = max(step.state.scenario.counts)

@@ -1,4 +1,4 @@
-"""The server of the pages: an ASGI application on one port until Ctrl-C or SIGTERM."""
+"""The server of the pages: an ASGI application on one port until Ctrl-C or SIGTERM, and the slow work of requests."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import asyncio
 import ipaddress
 import logging
 import socket
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dond_marl.errors import InputError, RunFailure
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
+    from starlette.applications import Starlette  # of an optional library
+    from starlette.requests import Request
 
 HOST = "127.0.0.1"
 PORT = 8080  # unless another is named
+POLL, LONGEST_WAIT = 0.05, 20.0  # seconds between two looks for a change, and until a browser asks again
+T = TypeVar("T")
 
 
 def is_loopback(host: str) -> bool:
@@ -77,3 +83,28 @@ def _is_no_cancellation(record: logging.LogRecord) -> bool:
     """Drop the messages on requests that a stop cancels."""
     cancelled = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
     return not cancelled and "graceful shutdown" not in record.getMessage()
+
+
+async def in_background(work: Callable[..., T], *args: Any) -> T:
+    """Run ``work(*args)`` in a thread; its result, or its exception. The thread ends with the process at the latest."""
+    result: Future[T] = Future()
+    result.set_running_or_notify_cancel()  # a request that is given up does not stop the work
+
+    def run() -> None:
+        try:
+            result.set_result(work(*args))
+        except BaseException as error:  # noqa: BLE001  # raised again in the awaiting task
+            result.set_exception(error)
+
+    threading.Thread(target=run, name="background", daemon=True).start()
+    return await asyncio.wrap_future(result)
+
+
+async def wait_for_change(current: Callable[[], int], request: Request) -> bool:
+    """Wait until ``current()`` differs from the request's ``version``, at most ``LONGEST_WAIT`` seconds; whether so."""
+    version = request.query_params.get("version", "")
+    for _ in range(round(LONGEST_WAIT / POLL)):
+        if str(current()) != version or await request.is_disconnected():
+            break
+        await asyncio.sleep(POLL)
+    return str(current()) != version

@@ -32,8 +32,8 @@ from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, SeatGames
 from league.figures.tally import Tally
+from league.play.values import Answers
 from league.standings.references import reference_of, stored_references
-from league.tasks.answers import Answers
 from partners.provenance import NETWORKS, programs
 from partners.rosters import TRAIN, roster
 

@@ -34,7 +34,6 @@ from dond_marl.seats import Partner, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.labels import LABELS, ReadsAs, reads_labels
 from dond_marl.solvers.values import response_value, self_play_values
-from league.backends.pool import in_processes
 from league.bench.figures import (
     PartnerGames,
     answers_of,
@@ -60,10 +59,11 @@ from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import CHECKOUT, find_run, source_commit
+from league.play.backends import in_processes
+from league.play.match import SEATING
+from league.play.occupant_kinds import is_free
+from league.play.values import ORACLES, Entrant, machine
 from league.settings.layers import suggest
-from league.tasks.occupant_kinds import is_free
-from league.tasks.seating import SEATING
-from league.tasks.values import ORACLES, Entrant, Place, machine
 from partners.provenance import (
     OccupantProvenance,
     confirm_opponents_unseen,
@@ -81,7 +81,7 @@ class PlayerSource(NamedTuple):
     """An occupant that any process can make: from a spec, or from weights of a league's run."""
 
     spec: Spec | None
-    weights: tuple[Entrant, Place] | None = None
+    weights: tuple[Entrant, Path] | None = None
 
     def partner(self) -> Partner:
         """The occupant, made once per process. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
@@ -138,13 +138,13 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     blob = states[chosen].blob if measured.live else measured.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
     assert blob is not None
-    from league.tasks.blobs import read_blob  # loads PyTorch
+    from league.play.blobs import read_blob  # loads PyTorch
 
     past = blob_ancestry(read_blob(directory.blobs, blob).about, config, measured.parent or chosen)
     identity = Spec("checkpoint", {"greedy": measured.role != "sampled_oracle", "sha256": blob}).text
     if measured.role in ORACLES:
         identity = Spec("best_response", {"to": identity}).text
-    source = PlayerSource(None, (Entrant(measured, blob), Place(directory.blobs)))
+    source = PlayerSource(None, (Entrant(measured, blob), directory.blobs))
     return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
 
 

@@ -22,7 +22,7 @@ from dond_marl.seats import Partner
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.solvers.contexts import Contexts, Views
-from league.tasks.occupant_kinds import is_free
+from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
 
 ALTERNATIVES = 3

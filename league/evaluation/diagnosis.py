@@ -25,7 +25,7 @@ from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from league.figures.rows import plain_values
 from league.figures.tally import Tally
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.best_response import ActValues
 from partners.llm.cache import uncached_client
 from partners.llm.partner import LLMPartner

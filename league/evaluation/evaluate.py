@@ -35,8 +35,8 @@ from league.figures.measures import (
     tally_of,
 )
 from league.figures.tally import Tally
-from league.tasks.answers import Answers
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
+from league.play.values import Answers
 from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 

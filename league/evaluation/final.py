@@ -31,8 +31,8 @@ from league.evaluation.matches import PlayError, Terms, play
 from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.figures.measures import NUMBER, Measures, measures_of_games
 from league.figures.tally import Tally
+from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.standings.references import PRIOR, Side, reference_of, stored_references
-from league.tasks.occupant_kinds import IN_GAMES_ONLY, is_free
 from partners.provenance import identity
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"

@@ -21,7 +21,7 @@ from dond_marl.seats import UNREACHED_BOUND, Decisions, HintSource, Partner, Tur
 from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.figures.measures import Measures, measures_of_games
 from league.figures.tally import Tally
-from league.tasks.answers import Answers, answers_of, unreachable_member
+from league.play.values import Answers, answers_of, unreachable_member
 
 MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them
 

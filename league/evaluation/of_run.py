@@ -12,10 +12,10 @@ from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
+from league.play.blobs import read_blob
+from league.play.match import SEATING
+from league.play.values import EXPLOITERS, Entrant, Member
 from league.settings.read import Config
-from league.tasks.blobs import read_blob
-from league.tasks.seating import SEATING
-from league.tasks.values import EXPLOITERS, Entrant, Member, Place
 from partners.learning.rewards import OWN
 from partners.provenance import Ancestry, held_out_sources, label, roster_test_members
 from partners.rosters import DEV, roster
@@ -55,14 +55,14 @@ def evaluate_run(
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
         named = [member.spec for member in members if member.split == "heldout" and member.spec is not None]
         check_needs(named, ledger.allow, str(directory.path))
-    place = Place(directory.blobs)
+    blobs = directory.blobs
 
     def partner(member: Member) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
-        return SEATING.partner(Entrant(member, blob), place, greedy=not sampling)
+        return SEATING.partner(Entrant(member, blob), blobs, greedy=not sampling)
 
     mains = {m.name: partner(m) for m in members if m.role == "main"}
-    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), place) for m in members if m.split == "heldout"}
+    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), blobs) for m in members if m.split == "heldout"}
     if not mains:
         raise NothingToEvaluate("the run has no main member")
     exploiter_names = {m.name for m in members if m.role in EXPLOITERS}
@@ -91,7 +91,7 @@ def evaluate_run(
         report=report,
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
-    pasts = {name: blob_ancestry(read_blob(place.blobs, states[name].blob).about, config, name) for name in mains}
+    pasts = {name: blob_ancestry(read_blob(blobs, states[name].blob).about, config, name) for name in mains}
     notes = [f"a network of the league {how}", *_rewards(config, mains), *_provenance_notes(pasts, specs)]
     if not heldout:
         notes.append("no member is held out of this league, so the opponents are the roster dev")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dond_marl.errors import InputError, quote
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import find_run
+from league.play.provenance import learner_identity
 from league.settings.read import Config
-from league.tasks.provenance import learner_identity
 from partners.provenance import NO_PAST, Ancestry, OccupantProvenance, read_past
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tenso
     The note's ``blob`` is the digest of the weights; ``digits``: the first of it, for those of an earlier round. Raises
     :class:`dond_marl.errors.InputError` for a member without such weights, and the errors of opening the run.
     """
-    from league.tasks.blobs import read_blob  # PyTorch is loaded from here on
+    from league.play.blobs import read_blob  # PyTorch is loaded from here on
     from partners.network.checkpoint import NETWORK, network_note
 
     directory = find_run(run)
@@ -72,9 +72,9 @@ def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tenso
 
 def _rewards(config: Config, learner: str, stages: Iterable[int]) -> str:
     """The rewards of a learner in ``stages``, the stage of each of its rounds, in the order of their first use."""
-    base = next(each for each in config.learners if each.name == learner)
+    base = next(row for row in config.learners if row.name == learner)
     changed = (config.curriculum[stage].learner(base) for stage in stages)
-    return ", then ".join(dict.fromkeys(each.reward for each in changed if each is not None)) or base.reward
+    return ", then ".join(dict.fromkeys(row.reward for row in changed if row is not None)) or base.reward
 
 
 def blob_ancestry(note: dict[str, Any], config: Config, learner: str) -> Ancestry:

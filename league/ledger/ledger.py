@@ -24,9 +24,18 @@ from dond_marl.occupants import NOTHING, Permission, Spec, read_spec
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.run_directory import SETTINGS
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema
+from league.play.values import (
+    CAUSES,
+    FACTS,
+    Decision,
+    LearnerState,
+    MatchResult,
+    Member,
+    Result,
+    Round,
+    SeatOrderResult,
+)
 from league.settings.read import Config, parse
-from league.tasks.answers import CAUSES
-from league.tasks.values import FACTS, Decision, LearnerState, MatchResult, Member, Result, Round, SeatOrderResult
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
 SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
@@ -102,7 +111,7 @@ class Ledger:
         results: list[Result] = [*played.matches, *played.trained]
         tasks = [(number, r.task.number, "match" if isinstance(r, MatchResult) else "train", r.failed) for r in results]
         causes = [(number, r.task.number, r.cause) for r in results if r.cause is not None]
-        decisions = [(number, place, *decision) for place, decision in enumerate(played.decisions)]
+        decisions = [(number, i, *decision) for i, decision in enumerate(played.decisions)]
         with self._transaction():
             self._insert("rounds", [(number, played.stage, played.block.start, played.block.size, packed)])
             self._insert("tasks", tasks)
@@ -218,7 +227,7 @@ class Ledger:
     def decisions(self, number: int) -> list[Decision]:
         """Decisions at the end of a committed round."""
         rows = self._rows("SELECT kind, subject, taken, reason FROM decisions WHERE round = ? ORDER BY place", number)
-        return [Decision(kind, subject, bool(taken), reason) for kind, subject, taken, reason in rows]
+        return [Decision(kind, subject, bool(passed), reason) for kind, subject, passed, reason in rows]
 
     def meetings(self, number: int) -> Iterator[tuple[int, str, str, str, float, str]]:
         """Pairings of a committed round: task, its kind, member, opponent, probability and reason."""
@@ -305,10 +314,7 @@ class Ledger:
 
     def _join(self, members: Sequence[Member]) -> None:
         joined = self._value("SELECT count(*) FROM members")
-        rows = [
-            (m.name, joined + place, m.spec, m.role, m.split, m.parent, m.born, m.blob)
-            for place, m in enumerate(members)
-        ]
+        rows = [(m.name, joined + i, m.spec, m.role, m.split, m.parent, m.born, m.blob) for i, m in enumerate(members)]
         self._insert("members", rows)
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -330,8 +336,8 @@ class Ledger:
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
         with self._ledger_errors("read"):
-            known = has_schema(self._db, SCHEMA)
-        if not known:
+            matches = has_schema(self._db, SCHEMA)
+        if not matches:
             raise self._damage_error(f"its tables are not those of schema {SCHEMA_VERSION}")
 
     def _check(self) -> None:
@@ -340,8 +346,8 @@ class Ledger:
         if verdict != "ok":
             raise self._damage_error(verdict)
 
-    def _damage_error(self, what: str) -> LedgerError:
-        return LedgerError(f"{self.path}: the ledger is damaged ({what}); restore a copy or start a new run")
+    def _damage_error(self, cause: str) -> LedgerError:
+        return LedgerError(f"{self.path}: the ledger is damaged ({cause}); restore a copy or start a new run")
 
     def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with self._ledger_errors("read"):
@@ -430,7 +436,7 @@ class ReadLedger(Ledger):
         self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def settings(self) -> str:
-        """As :meth:`Ledger.settings`; the first time it warns (:class:`~dond_marl.errors.Notice`) of damaged rows."""
+        """Settings, see :meth:`Ledger.settings`; the first call gives a :class:`~dond_marl.errors.Notice` on damage."""
         text = super().settings()
         if not self._checked_seals:
             self._checked_seals = True

@@ -51,15 +51,15 @@ class RunNotFound(InputError, RunError):
 
 
 class RunDirectory:
-    """A run folder, locked while used as a context; a ``new`` one is deleted if its start fails."""
+    """A run folder, locked while used as a context; a ``fresh`` one is deleted if its start fails."""
 
-    def __init__(self, path: Path, *, new: bool = False) -> None:
+    def __init__(self, path: Path, *, fresh: bool = False) -> None:
         from filelock import FileLock  # of an extra: a game in the terminal reads names of runs without it
 
         self.path = path
         self.ledger = path / LEDGER
         self.blobs = path / BLOBS
-        self._new = new
+        self._fresh = fresh
         self._lock = FileLock(path / LOCK)
 
     def __enter__(self) -> RunDirectory:
@@ -85,7 +85,7 @@ class RunDirectory:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with contextlib.suppress(OSError):  # an unreadable folder is not deleted
-            if self._new and kind and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
+            if self._fresh and kind and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
                 shutil.rmtree(self.path, ignore_errors=True)
         self._lock.release()
 
@@ -100,7 +100,7 @@ def new_run(output_dir: str | Path) -> RunDirectory:
             path = output_dir / f"{number:04d}"
             try:
                 path.mkdir()
-                return RunDirectory(path, new=True)
+                return RunDirectory(path, fresh=True)
             except FileExistsError:  # another process was faster
                 number += 1
     except OSError as error:
@@ -170,14 +170,14 @@ def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
         return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")
     for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
-        if in_use(run) and not any(has_begun(run, each) for each in KINDS):
+        if in_use(run) and not any(has_begun(run, file) for file in KINDS):
             return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
     runs = [run for run in runs_in(path.parent, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
     starts = "league" if mark == LEDGER else "train"
     none = f"a {kind} is a folder named 0001, 0002 and so on; dond {starts} starts one, here after some seconds"
-    there = f"there are {named}" if runs else none
-    return RunNotFound(f"{path} {verb} {kind}: {there}")
+    advice = f"there are {named}" if runs else none
+    return RunNotFound(f"{path} {verb} {kind}: {advice}")
 
 
 def run_folders(output_dir: Path) -> list[Path]:

@@ -53,17 +53,17 @@ def spec_of_run(text: str, named: Spec | None, *, trust: bool) -> Spec | None:
         if named.kind != text or named in (*ROSTERS, *catalogue()) or not (RUNS / named).is_dir():
             return None
         text = str(RUNS / named)
-    place, colon, member = text.strip().partition(":")
+    run_name, colon, member = text.strip().partition(":")
     try:
-        path = next((each for each in (user_path(place), RUNS / place) if each.exists()), None)
+        path = next((candidate for candidate in (user_path(run_name), RUNS / run_name) if candidate.exists()), None)
     except OSError:  # the text is too long to be a path
         return None
-    if path is None and place.endswith(".json"):
+    if path is None and run_name.endswith(".json"):
         raise OccupantNameError(f"{quote(text)}: there is no such file")
-    if path is None and (RUNS in Path(place).parents or re.fullmatch(r"[\w./-]+/\d+", place)):
+    if path is None and (RUNS in Path(run_name).parents or re.fullmatch(r"[\w./-]+/\d+", run_name)):
         begun = {str(run) for mark in KINDS for run in runs_in(RUNS, mark)}
         runs = {name.removeprefix(f"{RUNS}/"): name for run in begun for name in (run, str(Path(run).parent))}
-        near = difflib.get_close_matches(place.removeprefix(f"{RUNS}/"), runs, n=1, cutoff=0.75)
+        near = difflib.get_close_matches(run_name.removeprefix(f"{RUNS}/"), runs, n=1, cutoff=0.75)
         hint = f" (did you mean {runs[near[0]]}{colon}{member}?)" if near else ""
         raise OccupantNameError(f"{quote(text)}: there is no such run{hint}")
     if path is None or path.suffix == ".py":
@@ -111,10 +111,10 @@ def _newest_checkpoint(path: Path) -> Path:
     for run in (path, *run_folders(path)):
         if (run / LEDGER).is_file():
             raise InputError(f"{run} is a league; name one of its members, as in {run}:main")
-    found = checkpoints_in(find_run(path, SETTINGS).path)
-    if not found:
+    checkpoints = checkpoints_in(find_run(path, SETTINGS).path)
+    if not checkpoints:
         raise InputError(f"{path} holds no checkpoint yet")
-    return found[0]
+    return checkpoints[0]
 
 
 def checkpoints_in(path: Path) -> list[Path]:

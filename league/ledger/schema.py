@@ -33,8 +33,8 @@ CREATE TABLE states  (round INTEGER NOT NULL, member TEXT NOT NULL REFERENCES me
 CREATE TABLE decisions (round INTEGER NOT NULL REFERENCES rounds, place INTEGER NOT NULL, kind TEXT NOT NULL,
                         subject TEXT NOT NULL, taken INTEGER NOT NULL, reason TEXT NOT NULL,
                         PRIMARY KEY (round, place)) STRICT;
--- One row per seat order of a match. facts: a league.tasks.values.FACTS record per game, in the order of the scenarios,
--- then, if there were fallbacks, the causes of all games, see league.tasks.values.SeatOrderResult. A failed match has
+-- One row per seat order of a match. facts: a league.play.values.FACTS record per game, in the order of the scenarios,
+-- then, if there were fallbacks, the causes of all games, see league.play.values.SeatOrderResult. A failed match has
 -- rows if a member could not be reached in it.
 CREATE TABLE matches (round INTEGER NOT NULL, task INTEGER NOT NULL, leg INTEGER NOT NULL,
                       seat_0 TEXT NOT NULL REFERENCES members, seat_1 TEXT NOT NULL REFERENCES members,
@@ -74,5 +74,5 @@ def has_schema(db: sqlite3.Connection, schema: str) -> bool:
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.executescript(schema)
         query = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql"
-        stored, known = (one.execute(query).fetchall() for one in (db, empty))
-    return not stored or stored == known
+        stored, expected = (database.execute(query).fetchall() for database in (db, empty))
+    return not stored or stored == expected

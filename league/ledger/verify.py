@@ -12,16 +12,15 @@ from pathlib import Path
 
 from dond_marl.batch import Games
 from dond_marl.occupants import OccupantNameError, missing_needs
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.data import DataError
 from dond_marl.scenarios.sources import ScenarioError
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
+from league.play.blobs import BlobError, read_content, reservoir_of, write_blob
+from league.play.match import SEATING, facts_of, match_index, play_games
+from league.play.values import Entrant, SeatOrderResult
 from league.settings.read import Config
-from league.tasks.blobs import BlobError, read_content, reservoir_of, write_blob
-from league.tasks.match_task import facts_of, match_index
-from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, Place, SeatOrderResult
 from partners.provenance import label
 
 
@@ -49,16 +48,10 @@ def replay_leg(
                 return f"cannot be replayed: {name} needs {', '.join(sorted(needs))}, and is used with --trust alone"
             if members[name].costly:
                 return f"cannot be replayed: {name} would be queried"
-            players.append(SEATING.partner(Entrant(members[name], blob), Place(blobs)))
-        games = rollout(
-            (players[0], players[1]),
-            ledger.scenarios(number)._replace(prior=SEATING.source(config.env).prior),
-            config.env.rules(),
-            seed=config.league.seed,
-            index=match_index(number, leg.seats[::-1] if order else leg.seats, order),
-            reveal_partner_utilities=config.env.reveal_partner_utilities,
-            illegal=config.env.illegal or "raise",
-        )
+            players.append(SEATING.partner(Entrant(members[name], blob), blobs))
+        scenarios = ledger.scenarios(number)._replace(prior=SEATING.source(config.env).prior)
+        index = match_index(number, leg.seats[::-1] if order else leg.seats, order)
+        games = play_games((players[0], players[1]), scenarios, config.env, config.league.seed, index)
     except (BlobError, DataError, OccupantError, OccupantNameError, ScenarioError, OSError) as error:
         return f"cannot be replayed: {error}"
     if facts_of(games).tobytes() != leg.facts.tobytes():
@@ -75,7 +68,7 @@ def mend(
 ) -> str | None:
     """Take a run back to its last intact round; returns a description of the damage, ``None`` if there was none.
 
-    Damaged weights are written again when their round is replayed (:func:`~league.tasks.blobs.write_blob`).
+    Damaged weights are written again when their round is replayed (:func:`~league.play.blobs.write_blob`).
     ``first``: the learners' weights before the first round, by blob. ``round_name``: the name of a round on screen.
     ``averaging``: the learners with a reservoir of actions, which their average policy is trained on.
     Raises :class:`RunError` if the start of the run is damaged.
@@ -92,11 +85,11 @@ def mend(
     if sound == played:
         return f"{len(damaged)} damaged weights were written again" if damaged else None
     ledger.roll_back(sound)
-    why = [f"the rows of {round_name(damaged_round)} do not match their seal"] if damaged_round is not None else []
-    why += [f"weights {blob[:12]} are {state}" for blob, state in damaged.items()]
+    reasons = [f"the rows of {round_name(damaged_round)} do not match their seal"] if damaged_round is not None else []
+    reasons += [f"weights {blob[:12]} are {state}" for blob, state in damaged.items()]
     start, end = round_name(sound), round_name(played - 1)
     rounds = f"{start} is" if start == end else f"{start} to {end} are"
-    return f"{'; '.join(why)}. {rounds} played again, with the same results; the others are intact"
+    return f"{'; '.join(reasons)}. {rounds} played again, with the same results; the others are intact"
 
 
 def refuse_damaged_start(ledger: Ledger) -> None:
@@ -108,9 +101,9 @@ def refuse_damaged_start(ledger: Ledger) -> None:
         )
 
 
-def refuse_other_occupants(run: Path, started: Mapping[str, str], now: Mapping[str, str]) -> None:
+def refuse_other_occupants(run: Path, started: Mapping[str, str], current: Mapping[str, str]) -> None:
     """Raise :class:`RunError` if a name means another occupant ``now``: a file or the environment has changed."""
-    for name, other in now.items():
+    for name, other in current.items():
         if (before := started.get(name, other)) != other:
             raise RunError(
                 f"{run}: {name} was {label(before, short=False)} at the start and is {label(other, short=False)} now; "

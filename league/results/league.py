@@ -9,8 +9,7 @@ from pathlib import Path
 from dond_marl.occupants import short_names
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import LEDGER, RunNotFound, find_run
-from league.rounds.curriculum import describe
-from league.rounds.planner import members_of
+from league.rounds.planner import describe, members_of
 from league.rounds.runner import LeagueOutcome
 from league.standings.ladder import ladder_of
 from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names

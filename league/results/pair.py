@@ -27,6 +27,7 @@ from league.evaluation.final import FinalEvaluation
 from league.evaluation.matches import UnreachedError
 from league.figures.measures import FIGURES, score_pairs
 from league.figures.rows import Figure, FigureRow, Figures, bounded_row, figure_row
+from league.play.values import Answers
 from league.tables.blocks import (
     Cell,
     Section,
@@ -49,7 +50,6 @@ from league.tables.final import (
     played_rows,
 )
 from league.tables.plain import WARNING, in_short
-from league.tasks.answers import Answers
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 

@@ -10,12 +10,12 @@ from typing import Protocol
 
 from dond_marl.errors import printable_text
 from dond_marl.scenarios.sources import ScenarioSource
+from league.play.values import MatchResult, TrainResult
 from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.standings.ladder import Standing
 from league.tables.figures import count_noun, with_margin
 from league.tables.plain import PROSE, fill, join_parts
-from league.tasks.values import MatchResult, TrainResult
 
 
 class Output(Protocol):

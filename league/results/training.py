@@ -9,11 +9,11 @@ from dond_marl.game import SEATS
 from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
 from league.figures.rows import Figure
+from league.play.hinters import describe_hints, hint_queries, hint_summary
 from league.results.progress import Output, duration
 from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, count_cell, number_cell
 from league.tables.figures import with_margin
 from league.tables.plain import FOLDER, WARNING, fill, join_parts
-from league.tasks.hinters import describe_hints, hint_queries, hint_summary
 from league.training.clone import CloneReport, HumanPositions
 from league.training.training import (
     ClosingHints,

@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from league.rounds.curriculum import describe, rounds_of_practice
-from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
-from league.settings.learners import LearnerConfig
-from league.settings.read import Config
-from league.standings.history import History
-from league.tables.figures import count_noun
-from league.tasks.hinters import (
+from league.play.hinters import (
     JUDGE,
     QueryEstimate,
     expected_decisions,
     hint_queries,
     query_lines,
 )
-from league.tasks.occupant_kinds import kinds_in
-from league.tasks.values import TrainTask
+from league.play.occupant_kinds import kinds_in
+from league.play.values import TrainTask
+from league.rounds.planner import RoundPlan, describe, first_states, members_of, plan_round, rounds_of_practice
+from league.settings.learners import LearnerConfig
+from league.settings.read import Config
+from league.standings.history import History
+from league.tables.figures import count_noun
 
 
 class LeagueSize(NamedTuple):
@@ -111,7 +110,7 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
         hints = stage.hints_of(learner.name)
         yield hint_queries(hints, games, decisions, f"which gives hints to {learner.name}{named}")
     changed = [stage.learner(learner) for stage in config.curriculum]
-    if any(each is not None and JUDGE in each.reward for each in changed):
+    if any(settings is not None and JUDGE in settings.reward for settings in changed):
         yield QueryEstimate("a language model", f"which judges {learner.name}", games, games, games * 2)
 
 

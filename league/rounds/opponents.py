@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.randomness import generator
+from league.play.values import ORACLES, Entrant, Meeting, Member
 from league.rounds.matchmaking import OWN_GROUP, RULES, Floats, Group, Kind, Prospects
 from league.settings.learners import Branch, LearnerConfig, branches_of
 from league.settings.read import Config
@@ -29,7 +30,6 @@ from league.standings.meta_game import (
     replicator_dynamics,
 )
 from league.standings.ratings import Payoffs, Shrunk, complete, shrink
-from league.tasks.values import ORACLES, Entrant, Meeting, Member
 
 if TYPE_CHECKING:
     from league.settings.sections import LeagueConfig, MetaSolver

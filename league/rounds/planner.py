@@ -1,4 +1,4 @@
-"""Plan of a round, its practice and its matches, from settings, history and states of the learners.
+"""Plan of a round, its stage, practice and matches, from settings, history and states of the learners.
 
 Matches: a learner has changed since the last round, so it plays ``league.opponents`` members again; members that never
 change play each other once, and more often only to narrow an interval: at most ``league.pairs`` such matches a round,
@@ -11,19 +11,19 @@ round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from league.rounds.curriculum import rounds_of_practice, stage_now
+from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
 from league.rounds.opponents import meetings_of
-from league.settings.learners import LearnerConfig, StageConfig
+from league.settings.learners import LearnerConfig, StageConfig, Until
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
-from league.tasks.values import ORACLES, Block, Entrant, LearnerState, MatchTask, Member, Place, TrainTask
 from partners.rosters import TRAIN, plain_name, roster
 
 Pair = tuple[str, str, str]  # two members and the reason
@@ -60,29 +60,29 @@ def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """
     if not config.learners:
         return {}
-    from league.tasks import train_task
-    from league.tasks.blobs import write_blob  # loads PyTorch
+    from league.play import practice
+    from league.play.blobs import write_blob  # loads PyTorch
 
     states = {}
-    for name, state, content in train_task.first_states(config, config.learners):
+    for name, state, content in practice.first_states(config, config.learners):
         write_blob(blobs, content)
         states[name] = state
     return states
 
 
 def plan_round(
-    config: Config, history: History, states: Mapping[str, LearnerState], place: Place | None = None
+    config: Config, history: History, states: Mapping[str, LearnerState], blobs: Path | None = None
 ) -> RoundPlan:
-    """Plan the next round; in ``place`` only the names of reservoir buffers (NFSP) are read, from the weights."""
+    """Plan the next round; of the weights in ``blobs`` only the names of reservoir buffers (NFSP) are read."""
     number = history.round
     seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
     stage = stage_now(config, history)
-    training = _training_tasks(config, config.curriculum[stage], history, seats, states, place)
+    training = _training_tasks(config, config.curriculum[stage], history, seats, states, blobs)
     block = block_of(config, number)
     matches = tuple(
         MatchTask(
             round=number,
-            number=len(training) + place,
+            number=len(training) + i,
             members=(seats[first], seats[second]),
             block=block,
             env=config.env,
@@ -90,7 +90,7 @@ def plan_round(
             reason=reason,
             unreached=config.league.unreached,
         )
-        for place, (first, second, reason) in enumerate(pairs_of(config, history))
+        for i, (first, second, reason) in enumerate(pairs_of(config, history))
     )
     return RoundPlan(number, stage, block, training, matches)
 
@@ -120,7 +120,7 @@ def _training_tasks(
     history: History,
     seats: Mapping[str, Entrant],
     states: Mapping[str, LearnerState],
-    weights: Place | None,
+    blobs: Path | None,
 ) -> tuple[TrainTask, ...]:
     base, tasks = {learner.name: learner for learner in config.learners}, list[TrainTask]()
     for learner in _practicing_learners(config, stage, history):
@@ -136,18 +136,18 @@ def _training_tasks(
                 seed=config.league.seed,
                 total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
                 unreached=config.league.unreached,
-                reservoir=_reservoir(learner, states[learner.name], weights),
+                reservoir=_reservoir(learner, states[learner.name], blobs),
             )
         )
     return tuple(tasks)
 
 
-def _reservoir(learner: LearnerConfig, state: LearnerState, weights: Place | None) -> str | None:
-    if not learner.reservoir or weights is None:
+def _reservoir(learner: LearnerConfig, state: LearnerState, blobs: Path | None) -> str | None:
+    if not learner.reservoir or blobs is None:
         return None
-    from league.tasks.blobs import reservoir_of  # loads PyTorch
+    from league.play.blobs import reservoir_of  # loads PyTorch
 
-    return reservoir_of(weights.blobs, state.blob)
+    return reservoir_of(blobs, state.blob)
 
 
 def pairs_of(config: Config, history: History) -> list[Pair]:
@@ -253,3 +253,79 @@ def _pairs_by_fewest_games(games: NDArray[np.float64], live: list[int]) -> Itera
     first, second = first[still], second[still]
     order = np.argsort(games[first, second], kind="stable")
     yield from zip(first[order].tolist(), second[order].tolist(), strict=True)
+
+
+# Curriculum: the stage of each round and the end of stages, as functions of the history
+
+
+def stage_now(config: Config, history: History) -> int:
+    """The index of the stage that the next round practices."""
+    if not history.stages:
+        return 0
+    return history.stages[-1] + (stage_end(config, history) is not None)
+
+
+def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
+    """Number of rounds in which a learner practices, if every stage has its full length and every gate passes."""
+    remaining, practiced = config.league.rounds, 0
+    for i, stage in enumerate(config.curriculum):
+        last = i + 1 == len(config.curriculum) or stage.rounds is None
+        rounds = remaining if last or stage.rounds is None else min(stage.rounds, remaining)
+        practiced += rounds if stage.learner(learner) is not None else 0
+        remaining -= rounds
+    waits = config.schedule.occasions(learner.snapshot_every) if learner.is_oracle else 0
+    return practiced - waits
+
+
+def stage_end(config: Config, history: History) -> Decision | None:
+    """The decision to end the stage of the last round; ``None`` if the stage continues."""
+    index = history.stages[-1]
+    if index + 1 == len(config.curriculum):
+        return None
+    stage = config.curriculum[index]
+    played = sum(1 for _ in takewhile(lambda other: other == index, reversed(history.stages)))  # rounds
+    if stage.until is not None:
+        reached, text = _check_figure(stage.until, config, history)
+        if reached:
+            return Decision("stage", stage.name, True, f"{text} after {played} rounds")
+        if stage.rounds is not None and played >= stage.rounds:
+            return Decision("stage", stage.name, True, f"time-out after {played} rounds; {text}")
+        return None
+    if stage.rounds is None or played < stage.rounds:
+        return None
+    return Decision("stage", stage.name, True, f"its {played} rounds are over")
+
+
+def describe(config: Config, stage: StageConfig) -> str:
+    """A stage in one line: its changes, and its end."""
+    parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
+    if stage.hints.mode != "none":
+        every = f"every {stage.hints.cadence_k} own steps"
+        parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
+    for name, learner in stage.learners.items():
+        values = learner.changes()
+        if learner.matchmaking is not None:
+            values["matchmaking"] = ", ".join(f"{share:.0%} {rule}" for rule, share in learner.matchmaking.items())
+        if learner.hints is not None:
+            values["hints"] = f"by {learner.hints.mode}"
+        parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]
+    ends = []
+    if stage.until is not None:
+        until = stage.until
+        member = until.member or config.learners[0].name
+        bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
+        ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
+    if stage.rounds is not None:
+        rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
+        ends.append(f"at most {rounds}" if ends else rounds)
+    return f"{stage.name}: {', '.join(parts) or 'the league as it is'}; {' or '.join(ends) or 'to the end'}"
+
+
+def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
+    member = until.member or config.learners[0].name
+    opponent = None if until.against == "all" else until.against
+    figure = history.cross.figure(until.metric, member, opponent, 2 * until.confidence - 1)
+    text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
+    if figure.n < until.games:
+        return False, f"{text}, over {figure.n:,} of {until.games:,} games"
+    return figure.low >= until.at_least, text  # false for nan

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dond_marl.occupants import ANYTHING, NOTHING, check_needs
 from dond_marl.records.files import write_atomically
-from league.backends.base import Backend, InProcess, cores
 from league.figures.rows import Figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
+from league.ledger.trackers import Trackers
 from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
-from league.rounds.curriculum import stage_end
-from league.rounds.planner import RoundPlan, first_states, members_of, plan_round
+from league.play.backends import Backend, InProcess, cores
+from league.play.devices import check_devices
+from league.play.match import SEATING
+from league.play.provenance import check_league_provenance, occupants_of
+from league.play.values import LearnerState, MatchResult, Member, Round, TrainResult, machine, oracles_among
+from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
-from league.rounds.watching import LeagueLog, LeagueProgress, Watcher
+from league.rounds.watching import LeagueProgress, Watcher
 from league.settings.read import UNUSED, Config, dump, other_settings
 from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
 from league.standings.history import CurvePoint, History, history_of, learning_curves, write_curves
-from league.standings.ladder import Responses, ladder_of, write_ladder
+from league.standings.ladder import Responses, Standing, ladder_of, write_ladder
 from league.standings.references import responses_of, stored_responses
-from league.tasks.devices import check_devices
-from league.tasks.provenance import check_league_provenance, occupants_of
-from league.tasks.seating import SEATING
-from league.tasks.values import LearnerState, MatchResult, Member, Place, Round, TrainResult, machine, oracles_among
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def run_league(
     ``config``: checked by :func:`league.api.check_league`; ``None`` for the run's own settings. ``backend`` replaces
     theirs, without effect on rows. ``trust``: a resumed run may use code, files, services and keys that it names.
     Raises :class:`~dond_marl.errors.UntrustedError` without it for a run that names any, :class:`RunError`,
-    :class:`league.ledger.ledger.LedgerError`, and :class:`league.tasks.devices.DeviceError` if a learner's device is
+    :class:`league.ledger.ledger.LedgerError`, and :class:`league.play.devices.DeviceError` if a learner's device is
     missing.
     """
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
@@ -144,7 +146,7 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
         watcher.warn(damage)
     if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
         earlier = ledger.states(ledger.next_round - 2)
-        _delete_old_reservoirs(config, Place(directory.blobs), earlier, ledger.states())
+        _delete_old_reservoirs(config, directory.blobs, earlier, ledger.states())
     try:
         check_league_provenance(config)
     except ProvenanceError as error:
@@ -164,9 +166,9 @@ def _first_weights(config: Config) -> dict[str, bytes]:
     drawn = [learner for learner in config.learners if learner.init_from is None]
     if not drawn:
         return {}
-    from league.tasks import train_task
+    from league.play import practice
 
-    return {state.blob: content for _, state, content in train_task.first_states(config, drawn)}
+    return {state.blob: content for _, state, content in practice.first_states(config, drawn)}
 
 
 def _play_rounds(
@@ -183,7 +185,7 @@ def _play_rounds(
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
             for number in range(progress.first_round, config.schedule.total):
-                played = _play_round(config, Place(directory.blobs), ledger, history, progress, watcher, crew)
+                played = _play_round(config, directory.blobs, ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
@@ -194,17 +196,53 @@ def _play_rounds(
             log.close()
 
 
+class LeagueLog:
+    """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
+
+    Rounds played again after a resume replace lost ones.
+    """
+
+    def __init__(self, config: Config, folder: Path, first_round: int) -> None:
+        settings = config.portable().model_dump(mode="json")
+        self._trackers = Trackers(config.logging.all_trackers, folder, first_round + 1, settings)
+
+    def write(self, played: Round, standings: Sequence[Standing]) -> None:
+        figures: dict[str, float] = {"stage": played.stage}
+        for practiced in played.trained:
+            name = practiced.task.learner.name
+            figures |= {
+                f"{name}/practice_points": practiced.points,
+                f"{name}/practice_deals": practiced.deals,
+                f"{name}/decisions": practiced.state.decisions,
+                f"{name}/life": practiced.state.life,
+            }
+        for row in standings:
+            if row.member in played.states:
+                figures |= {
+                    f"{row.member}/points": row.points.mean,
+                    f"{row.member}/of_response": row.of_response.mean,
+                    f"{row.member}/of_nash": row.of_nash.mean,
+                    f"{row.member}/deals": row.deals,
+                    f"{row.member}/self_play": row.self_play.mean,
+                }
+        finite = {name: value for name, value in figures.items() if not math.isnan(value)}
+        self._trackers.write(finite, played.number + 1)
+
+    def close(self) -> None:
+        self._trackers.close()
+
+
 def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
     """The backend of the settings, to be used as a context; ``warn`` receives messages on what may change figures.
 
     Raises :class:`BackendError`.
     """
     if config.effective_kind == "process":
-        from league.backends.process import ProcessBackend  # starts nothing, but does not exist for every system
+        from league.play.backends import ProcessBackend  # starts nothing, but does not exist for every system
 
         return ProcessBackend(config.workers or cores())
     if config.effective_kind == "ray":
-        from league.backends.ray_cluster import RayBackend  # loads Ray
+        from league.play.ray_cluster import RayBackend  # loads Ray
 
         return RayBackend(config.workers, config.ray_address, warn)
     return InProcess()
@@ -212,7 +250,7 @@ def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
 
 def _play_round(
     config: Config,
-    place: Place,
+    blobs: Path,
     ledger: Ledger,
     history: History,
     progress: LeagueProgress,
@@ -221,41 +259,41 @@ def _play_round(
 ) -> Round:
     began = time.perf_counter()
     before = ledger.states()
-    plan = plan_round(config, history, before, place)
+    plan = plan_round(config, history, before, blobs)
     progress.stage = config.curriculum[plan.stage].name
     started = time.perf_counter()
-    matches, trained = _collect(place, plan, progress, watcher, backend)
+    matches, trained = _collect(blobs, plan, progress, watcher, backend)
     finished = time.perf_counter()
     played = _conclude(config, ledger, history, plan, matches, trained, before)
-    now = time.perf_counter()
-    ledger.commit_round(played, now - began, (started - began) + (now - finished))
-    _delete_old_reservoirs(config, place, before, played.states)
+    concluded = time.perf_counter()
+    ledger.commit_round(played, concluded - began, (started - began) + (concluded - finished))
+    _delete_old_reservoirs(config, blobs, before, played.states)
     history.add_members(played.born)
     return played
 
 
 def _collect(
-    place: Place, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
+    blobs: Path, plan: RoundPlan, progress: LeagueProgress, watcher: Watcher, backend: Backend
 ) -> tuple[list[MatchResult], list[TrainResult]]:
     """Run the tasks of a plan; weights are on disk before a row names them."""
     matches, trained = list[MatchResult](), list[TrainResult]()
-    finished = backend.run(plan.tasks, place, tick=watcher.tick)
-    for done, result in enumerate(finished, start=1):
+    finished = backend.run(plan.tasks, blobs, tick=watcher.tick)
+    for number, result in enumerate(finished, start=1):
         progress.games += result.games
         if isinstance(result, MatchResult):
             matches.append(result)
-            watcher.on_match(progress.advance(plan.number, done, len(plan.tasks)), result)
+            watcher.on_match(progress.advance(plan.number, number, len(plan.tasks)), result)
             continue
         if result.content is not None:
-            from league.tasks.blobs import write_blob  # loads PyTorch
+            from league.play.blobs import write_blob  # loads PyTorch
 
             if result.reservoir_content is not None:
-                write_blob(place.blobs, result.reservoir_content)
-            write_blob(place.blobs, result.content)
+                write_blob(blobs, result.reservoir_content)
+            write_blob(blobs, result.content)
         trained.append(result)
         progress.practice_games += result.games
         progress.decisions += result.state.decisions - result.task.state.decisions
-        watcher.on_practice(progress.advance(plan.number, done, len(plan.tasks)), result)
+        watcher.on_practice(progress.advance(plan.number, number, len(plan.tasks)), result)
     return matches, trained
 
 
@@ -295,19 +333,19 @@ def _conclude(
 
 
 def _delete_old_reservoirs(
-    config: Config, place: Place, before: Mapping[str, LearnerState], now: Mapping[str, LearnerState]
+    config: Config, blobs: Path, before: Mapping[str, LearnerState], after: Mapping[str, LearnerState]
 ) -> None:
     """Delete reservoirs of actions (for average policies) that only rounds up to ``before`` need."""
     for learner in config.learners:
         if learner.reservoir:
-            from league.tasks.blobs import forget_reservoir  # loads PyTorch
+            from league.play.blobs import forget_reservoir  # loads PyTorch
 
-            forget_reservoir(place.blobs, before[learner.name].blob, now[learner.name].blob)
+            forget_reservoir(blobs, before[learner.name].blob, after[learner.name].blob)
 
 
-def _changed_versions(then: str, now: str) -> str:
+def _changed_versions(noted: str, current: str) -> str:
     try:
-        before, after = dict(json.loads(then)), json.loads(now)
+        before, after = dict(json.loads(noted)), json.loads(current)
     except (ValueError, TypeError):
         return "what the run notes of its machine is damaged"
     changed = sorted(key for key in after if before.get(key) != after[key])

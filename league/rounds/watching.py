@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from dond_marl.scenarios.sources import ScenarioSource
-from league.ledger.trackers import Trackers
+from league.play.values import MatchResult, TrainResult
 from league.settings.read import Config
 from league.settings.sections import Schedule
 from league.standings.ladder import Standing
-from league.tasks.values import MatchResult, Round, TrainResult
 
 
 @dataclass
@@ -34,9 +33,9 @@ class LeagueProgress:
     practice_games: int = 0  # games of practice, which are not in the ledger
     oracles: Collection[str] = ()  # best responses, which are not called the first of the ladder
 
-    def advance(self, rounds: int, done: int = 0, tasks: int = 1) -> LeagueProgress:
-        """Itself, with ``rounds`` committed and ``done`` of the ``tasks`` of the next, at this moment."""
-        self.rounds, self.matches, self.matches_in_round = rounds, done, tasks
+    def advance(self, rounds: int, finished: int = 0, tasks: int = 1) -> LeagueProgress:
+        """Itself, with ``rounds`` committed and ``finished`` of the ``tasks`` of the next, at this moment."""
+        self.rounds, self.matches, self.matches_in_round = rounds, finished, tasks
         self.seconds = time.perf_counter() - self.started
         return self
 
@@ -86,39 +85,3 @@ class Watcher(Protocol):
 
     # A round is committed to the ledger.
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None: ...
-
-
-class LeagueLog:
-    """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
-
-    Rounds played again after a resume replace lost ones.
-    """
-
-    def __init__(self, config: Config, folder: Path, first_round: int) -> None:
-        settings = config.portable().model_dump(mode="json")
-        self._trackers = Trackers(config.logging.all_trackers, folder, first_round + 1, settings)
-
-    def write(self, played: Round, standings: Sequence[Standing]) -> None:
-        figures: dict[str, float] = {"stage": played.stage}
-        for practiced in played.trained:
-            name = practiced.task.learner.name
-            figures |= {
-                f"{name}/practice_points": practiced.points,
-                f"{name}/practice_deals": practiced.deals,
-                f"{name}/decisions": practiced.state.decisions,
-                f"{name}/life": practiced.state.life,
-            }
-        for row in standings:
-            if row.member in played.states:
-                figures |= {
-                    f"{row.member}/points": row.points.mean,
-                    f"{row.member}/of_response": row.of_response.mean,
-                    f"{row.member}/of_nash": row.of_nash.mean,
-                    f"{row.member}/deals": row.deals,
-                    f"{row.member}/self_play": row.self_play.mean,
-                }
-        finite = {name: value for name, value in figures.items() if not math.isnan(value)}
-        self._trackers.write(finite, played.number + 1)
-
-    def close(self) -> None:
-        self._trackers.close()

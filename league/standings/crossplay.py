@@ -20,9 +20,8 @@ from dond_marl.solvers.solve import solve
 from dond_marl.statistics import GROUPS, TEN, Estimate, scenario_groups
 from league.figures.rows import write_csv
 from league.figures.tally import Tally
+from league.play.values import Answers, SeatOrderResult
 from league.standings.ratings import Payoffs, Shrunk, shrink
-from league.tasks.answers import Answers
-from league.tasks.values import SeatOrderResult
 
 # How the sums are stored. The unit is the ordered *pair*: member a in seat_0 against member b in seat_1. It holds two
 # cells of the payoff table, a's as seat_0 against b and b's as seat_1 against a, which share games and scenarios.

@@ -16,9 +16,9 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.figures.rows import write_csv
 from league.figures.tally import Tally
+from league.play.values import Member, SeatOrderResult
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
-from league.tasks.values import Member, SeatOrderResult
 
 if TYPE_CHECKING:
     from league.ledger.ledger import Ledger

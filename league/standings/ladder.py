@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate
 from league.figures.rows import wide_row, write_csv
+from league.play.values import CAUSES, Answers
 from league.standings.crossplay import CrossPlay, share
-from league.tasks.answers import CAUSES, Answers
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten

@@ -29,8 +29,8 @@ from dond_marl.solvers.best_response import OutOfReach, best_response_value, exa
 from dond_marl.solvers.contexts import prior_contexts
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import prior_scenarios
+from league.play.match import SEATING
 from league.standings.ladder import Responses
-from league.tasks.seating import SEATING
 from partners.provenance import identity
 
 if TYPE_CHECKING:

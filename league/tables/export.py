@@ -28,10 +28,10 @@ from league.figures.rows import Figures, escape_formula, plain_values, wide_row
 from league.ledger.ledger import LedgerError, ReadLedger
 from league.ledger.run_directory import RunDirectory, find_run
 from league.ledger.verify import legs_with_order, replay_leg
+from league.play.values import SeatOrderResult
 from league.standings.findings import findings_of, ratings_of
 from league.standings.history import history_of
 from league.standings.ladder import ladder_of
-from league.tasks.values import SeatOrderResult
 
 if TYPE_CHECKING:
     import pandas as pd

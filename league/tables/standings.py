@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from dond_marl.game import SEATS
 from league.figures.rows import Figure, Figures
+from league.play.values import ORACLES, Member, Role, cause_phrases, oracles_among
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.findings import LEAST_SHARE, NASH, RATINGS, WELFARE
 from league.standings.history import YARDSTICK, CurvePoint
@@ -23,8 +24,6 @@ from league.tables.blocks import (
     number_cell,
 )
 from league.tables.figures import with_margin
-from league.tasks.answers import cause_phrases
-from league.tasks.values import ORACLES, Member, Role, oracles_among
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"

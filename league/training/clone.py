@@ -20,9 +20,9 @@ from league.evaluation.evaluate import BOTH, evaluate
 from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
 from league.evaluation.matches import Scores, heldout_terms, scores
 from league.figures.rows import plain_values
+from league.play.provenance import training_ancestry
 from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
-from league.tasks.provenance import training_ancestry
 from partners.learning.cloning import CloneSettings, Epoch, clone
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork

@@ -36,12 +36,8 @@ from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, 
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
 from league.ledger.verify import refuse_other_occupants
-from league.settings.read import dump, other_settings, parse_stored
-from league.settings.sections import names_in
-from league.settings.training import TrainConfig
-from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
-from league.tasks.devices import check_devices, on_device
-from league.tasks.hinters import (
+from league.play.devices import check_devices, on_device
+from league.play.hinters import (
     JUDGE,
     QueryEstimate,
     hint_queries,
@@ -50,8 +46,12 @@ from league.tasks.hinters import (
     no_hint_warning,
     query_lines,
 )
-from league.tasks.occupant_kinds import is_free
-from league.tasks.provenance import occupants_of, training_ancestry
+from league.play.occupant_kinds import is_free
+from league.play.provenance import occupants_of, training_ancestry
+from league.settings.read import dump, other_settings, parse_stored
+from league.settings.sections import names_in
+from league.settings.training import TrainConfig
+from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
 from partners.equilibrium import check_game
 from partners.learning.exact_targets import ExactTargets
 from partners.learning.learners import Learner
@@ -173,7 +173,7 @@ class Training(Session):
         return decisions / self.decisions_per_second if self.seconds else math.inf
 
     def step(self) -> tuple[Score, dict[str, float]]:
-        """As :meth:`Session.step`, against the partner and past selves. Raises :class:`DeviceError` out of memory."""
+        """One update against the partner and past selves. Raises :class:`DeviceError` out of memory."""
         began = time.perf_counter()
         share = self.config.training.past_selves if self.past_selves else 0.0
         labels_from = self.config.training.labels_from
@@ -312,8 +312,8 @@ def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:
         if tuple(rows.fieldnames) != COLUMNS:
             return [], "has other columns than this build writes"
         complete = [row for row in rows if None not in row.values()]
-    whole = [row for row in complete if None not in row and row["decisions"].isascii() and row["decisions"].isdigit()]
-    return whole, "" if len(whole) == len(complete) else "is damaged"
+    intact = [row for row in complete if None not in row and row["decisions"].isascii() and row["decisions"].isdigit()]
+    return intact, "" if len(intact) == len(complete) else "is damaged"
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
@@ -551,18 +551,18 @@ def plan_of(config: TrainConfig) -> list[str]:
 
 
 def _queries(training: Training) -> Iterator[QueryEstimate]:
-    config, own = training.config, own_decisions_per_game(training)
+    config, per_game = training.config, own_decisions_per_game(training)
     decisions, most = config.training.num_train_steps, -(-config.env.max_turns // 2)
-    games, partner = round(decisions / own), config.env.partner
+    games, partner = round(decisions / per_game), config.env.partner
     hinted = config.hints.mode == "llm"
     closing = training.closing_games
-    after, whole = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
+    after, every_hint = "of the closing evaluation", config.hints.model_copy(update={"dropout": 0.0})
     if hinted:
         yield hint_queries(config.hints, games, decisions, "for hints in practice")
-        yield hint_queries(whole, closing, round(closing * own), f"for hints {after}")
+        yield hint_queries(every_hint, closing, round(closing * per_game), f"for hints {after}")
     if expensive_to_query(training.partner.traits):
         name = partner.text
         yield QueryEstimate(name, "which plays", games, decisions, games * most)
-        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * own), closing * most)
+        yield QueryEstimate(name, f"which plays the games {after}", closing, round(closing * per_game), closing * most)
     if JUDGE in config.training.reward:
         yield QueryEstimate("a language model", "which judges", games, games, 2 * games)

@@ -23,27 +23,25 @@ from dond_marl.randomness import generator
 from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from league.backends.base import Backend, InProcess
-from league.backends.process import ProcessBackend
 from league.ledger.run_directory import new_run
+from league.play.backends import Backend, InProcess, ProcessBackend
+from league.play.blobs import write_blob
+from league.play.match import SEATING
+from league.play.practice import practice_round
+from league.play.values import (
+    Block,
+    Entrant,
+    MatchTask,
+    Meeting,
+    Member,
+    TrainTask,
+)
 from league.results.progress import ErrorOutput, QuietWatcher
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.runner import run_league
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
-from league.tasks.blobs import write_blob
-from league.tasks.seating import SEATING
-from league.tasks.train_task import practice_round
-from league.tasks.values import (
-    Block,
-    Entrant,
-    MatchTask,
-    Meeting,
-    Member,
-    Place,
-    TrainTask,
-)
 from partners.rosters import TRAIN, roster
 from scripts.bench.report import BenchmarkRow, Timed, alternate, rate
 
@@ -60,7 +58,7 @@ SMALL_MATCHES = 400  # matches over one scenario each
 SEAT_ORDERS = 2  # games of a match over one scenario
 ONE_REPEAT = 1e-3  # seconds: one repetition is enough
 WORKERS_BAR = 1.7
-NO_FOLDER = Place(Path())  # matches of members that never learn read no weights
+NO_FOLDER = Path()  # matches of members that never learn read no weights
 BACKEND_ENV = EnvConfig(scenarios="lewis", split="train")
 
 
@@ -136,14 +134,14 @@ def practice_of_main() -> Timed:
     """Practice tasks of the default league's main, each continuing the one before; one unit is one own decision."""
     folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
     config: Config = load_config(DEFAULT, [])
-    place = Place(Path(folder.name))
+    blobs = Path(folder.name)
     main, members = config.learners[0], roster(TRAIN)
     meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
     task = TrainTask(
         round=0,
         number=0,
         learner=main.model_copy(update={"decisions": DECISIONS}),
-        state=first_states(config, place.blobs)[main.name],
+        state=first_states(config, blobs)[main.name],
         meetings=meetings,
         env=config.env,
         hints=config.curriculum[-1].hints_of(main.name),
@@ -154,9 +152,9 @@ def practice_of_main() -> Timed:
 
     def work(_folder: object = folder) -> int:
         nonlocal task
-        result = practice_round(task, place)
+        result = practice_round(task, blobs)
         assert result.content is not None, result.cause
-        write_blob(place.blobs, result.content)
+        write_blob(blobs, result.content)
         decisions = result.state.decisions - task.state.decisions
         task = replace(task, state=result.state)
         return decisions

@@ -24,8 +24,8 @@ import click
 from dond.cli.shell import Command, run
 from dond_marl.errors import RunFailure
 from league.ledger.schema import SCHEMA, SCHEMA_VERSION
+from league.play.values import FACTS
 from league.tables.export import TABLES
-from league.tasks.values import FACTS
 from scripts.docs_site.settings_page import settings_page
 
 if TYPE_CHECKING:

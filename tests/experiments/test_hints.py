@@ -28,8 +28,8 @@ from experiments.hints import (
     learning_curve,
     run_experiment,
 )
+from league.play.hinters import hint_provider, llm_spec
 from league.settings.read import ConfigError, load_config
-from league.tasks.hinters import hint_provider, llm_spec
 from partners.provenance import ProvenanceError
 from partners.rosters import roster
 from tests.command import experiment

@@ -17,8 +17,8 @@ from dond_marl.scenarios.sources import ScenarioError
 from league import benchmark, evaluate_league, evaluate_pair, open_league, play_league, train
 from league.api import DryRun, check_benchmark, check_pair
 from league.ledger.run_directory import RunNotFound
+from league.play.devices import DeviceError
 from league.settings.read import ConfigError
-from league.tasks.devices import DeviceError
 from partners.learning.first_weights import FirstWeightsError
 from partners.llm.client import SetupError
 from partners.network.checkpoint import network_note, save_checkpoint

@@ -14,7 +14,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.records.record import record_of
 from league.bench.results import append
 from league.ledger.ledger import Ledger, ReadLedger
-from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
 from partners.network.checkpoint import pack
 from tests.command import in_process, played_league
 

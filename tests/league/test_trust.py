@@ -327,7 +327,6 @@ def test_readers_say_that_rows_were_changed(command, honest, tmp_path):
     with pytest.warns(Notice, match="round 1"):
         in_process(*words_of(command, copy, tmp_path), cwd=tmp_path)
     with pytest.warns(Notice), Follower(copy) as follower:
-        follower.refresh()
         assert DAMAGED in follower.view().headline
 
 

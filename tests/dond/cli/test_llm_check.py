@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from dond.cli.models.llm_check import command, positions
+from dond.cli.llm_check import command, positions
 from dond_marl.errors import RunFailure
 from partners.llm.reply import legal_rows, reply_line
 from tests.command import dond, run_dond

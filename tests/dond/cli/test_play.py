@@ -27,9 +27,9 @@ from dond_marl.records.record import from_json, records_of, replay
 from dond_marl.records.transcript import VARIANTS, phrase_act
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
+from league.play.match import play_match
+from league.play.values import Block, Entrant, MatchTask, Member
 from league.settings.sections import EnvConfig
-from league.tasks.match_task import play_match
-from league.tasks.values import Block, Entrant, MatchTask, Member, Place
 from partners import catalogue as built_in
 from partners.human import Human, View, human, views
 from partners.scripted.generated import describe_spec
@@ -424,7 +424,7 @@ def test_person_in_a_league_match(monkeypatch):
         against = Entrant(Member("nice", Spec("nice")))
         env = EnvConfig(scenarios="lewis")
         task = [MatchTask(1, 0, (Entrant(who), against), Block(0, 2), env, 0, "a test") for who in members]
-        played, left = play_match(task[0], Place(Path())), play_match(task[1], Place(Path()))
+        played, left = play_match(task[0], Path()), play_match(task[1], Path())
         with pytest.raises(ValueError, match="interface is written module:name"):
             seat_occupant("human(interface=terminal)")
     finally:

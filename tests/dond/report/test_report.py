@@ -18,8 +18,9 @@ import pytest
 
 from dond.cli.main import main
 from dond.cli.report import FORMATS
+from dond.report.collect import read_facts
 from dond.report.render import cell_parts, report_html
-from dond.report.sections import collect
+from dond.report.sections import report_of
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.errors import Notice
@@ -48,7 +49,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 @pytest.fixture(scope="module")
 def report(finished_league):
-    return printable(collect(finished_league))
+    return printable(report_of(read_facts(finished_league)))
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +269,7 @@ def changed_copy(finished_league, folder: Path, statement: str) -> Path:
 )
 def test_missing_or_damaged_notes(finished_league, tmp_path, change, damaged):
     folder = changed_copy(finished_league, tmp_path / "0001", change)
-    blocks = json.loads(FORMATS["json"](collect(folder)))["sections"]["provenance"]["blocks"]
+    blocks = json.loads(FORMATS["json"](report_of(read_facts(folder))))["sections"]["provenance"]["blocks"]
     facts = [{row["what"]: row["value"] for row in block["rows"]} for block in blocks if "table" in block]
     assert len(facts) == (3 if damaged else 2) and facts[0]["seals"].startswith("all")
     values = {name: value for block in facts for name, value in block.items()}
@@ -282,7 +283,7 @@ def test_changed_rows_and_missing_weights(finished_league, tmp_path):
         "UPDATE states SET points = points + 1 WHERE round = 2 AND points IS NOT NULL",
     )
     with pytest.warns(Notice):
-        document = json.loads(FORMATS["json"](collect(folder)))["sections"]
+        document = json.loads(FORMATS["json"](report_of(read_facts(folder))))["sections"]
     shown = {row["what"]: row["value"] for row in table(document, "provenance")}
     assert "BROKEN" in shown["seals"] and "round 3" in shown["seals"] and "--resume" in shown["seals"]
     assert shown["weights"].startswith("0 of")
@@ -415,7 +416,7 @@ def test_share_with_a_full_interval_is_unknown():
 
 
 def test_html_is_deterministic(finished_league, html):
-    assert FORMATS["html"](printable(collect(finished_league))) == html
+    assert FORMATS["html"](printable(report_of(read_facts(finished_league)))) == html
 
 
 def test_large_heat_map_is_cut():
@@ -455,7 +456,7 @@ def test_running_league_is_read_from_a_snapshot(finished_league, tmp_path):
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         writer.execute("INSERT INTO notes VALUES ('not yet', 'committed')")
-        shown = collect(folder)
+        shown = report_of(read_facts(folder))
         with ReadLedger(folder / "ledger.sqlite") as ledger, ledger.snapshot():
             assert ledger.next_round == 2 and "not yet" not in ledger.notes()
             writer.execute("COMMIT")
@@ -478,13 +479,13 @@ def test_missing_run_files_name_the_command(finished_league, tmp_path):
     shutil.copytree(finished_league, folder)
     for name in ("meta_game.json", "evaluation.json"):
         (folder / name).unlink()
-    sections = {section.key: section for section in collect(folder).sections}
+    sections = {section.key: section for section in report_of(read_facts(folder)).sections}
     assert f"--resume {folder}" in sections["meta-game"].notes[0]
     command = f"dond evaluate --run {folder} --json {folder / 'evaluation.json'}"
     assert sections["evaluation"].notes[0].endswith(command)
     for name in ("meta_game.json", "evaluation.json"):
         (folder / name).write_text('{"members": {"main": {}}, "figures": []}')
-    sections = {section.key: section for section in collect(folder).sections}
+    sections = {section.key: section for section in report_of(read_facts(folder)).sections}
     for key in ("meta-game", "evaluation"):
         assert "is damaged" in sections[key].notes[0]
 
@@ -550,7 +551,7 @@ def test_model_calls_tokens_and_fallbacks(tmp_path, monkeypatch):
     finally:
         service.close()
     assert done.returncode == 0, done.stderr
-    document = json.loads(FORMATS["json"](collect(tmp_path / "runs", trust=True)))["sections"]
+    document = json.loads(FORMATS["json"](report_of(read_facts(tmp_path / "runs", trust=True))))["sections"]
     (decisions,) = table(document, "models")
     calls = {row["class"]: row for row in table(document, "models", 1)}
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:

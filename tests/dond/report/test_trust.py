@@ -9,10 +9,10 @@ import pytest
 
 from dond_marl.statistics import Estimate
 from league.figures.rows import FigureRow, Figures
+from league.play.values import Answers
 from league.standings.findings import NASH, WELFARE
 from league.standings.ladder import Standing
 from league.tables.standings import TRUST_NOTES, trust
-from league.tasks.answers import Answers
 
 
 def standing(member: str, points: float) -> Standing:

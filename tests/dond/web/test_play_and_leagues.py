@@ -81,9 +81,9 @@ from hints.providers import ExpertHinter
 from hints.schedule import HintSchedule
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.run_directory import RunDirectory
+from league.play.values import Member
 from league.standings.history import learning_curves
 from league.tables.final import FINAL_FILE
-from league.tasks.values import Member
 from partners.equilibrium import has_table
 from partners.human import View
 from partners.scripted.generated import Generated, describe_spec
@@ -579,7 +579,6 @@ def test_match_names_the_programs_of_its_games():
 
 def view_of(folder):
     with Follower(folder) as follower:
-        follower.refresh()
         return follower.view()
 
 
@@ -598,10 +597,9 @@ def test_following_equals_reading_at_once(finished_league, league, tmp_path):
         as_after(finished_league, rounds, tmp_path / "run")
         if follower is None:
             follower = Follower(tmp_path / "run")
-        assert follower.refresh()
         followed = follower.view()
         assert followed.rounds == min(rounds, followed.config.schedule.total)
-        assert not follower.refresh()
+        assert follower.view() is followed
     follower.close()
     assert repr(league.standings) == repr(followed.standings)  # nan is not itself
     assert repr(league.cells) == repr(followed.cells)
@@ -615,9 +613,9 @@ def test_stopped_league_is_shown_as_stopped(finished_league, tmp_path):
     as_after(finished_league, 2, run)
     with Follower(run) as follower:
         with RunDirectory(run):
-            running = follower.latest()
+            running = follower.view()
             assert running.is_running and "--resume" not in panel("summary", running)
-        stopped = follower.latest()
+        stopped = follower.view()
         assert not stopped.is_running and f"dond league --resume {run}" in panel("summary", stopped)
 
 
@@ -637,7 +635,6 @@ def test_follower_reads_during_writes(finished_league, tmp_path):
         before = writer.fingerprint()
         with writer._transaction():  # somebody is in the middle of a round
             writer._db.execute("UPDATE notes SET value = value")
-            assert follower.refresh()
             assert follower.view().rounds == 2
         assert writer.fingerprint() == before
         with pytest.raises(Exception, match="readonly"):
@@ -757,7 +754,7 @@ def test_unreadable_runs(finished_league, tmp_path):
         Follower(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("not a database at all, only text that is long enough to be looked at")
     with pytest.raises(LedgerError, match="damaged"):
-        Follower(tmp_path).refresh()
+        Follower(tmp_path).view()
     with Follower(finished_league) as follower, pytest.raises(RunViewError, match="has no member"):
         follower.partner("nobody")
 

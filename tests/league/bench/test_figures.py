@@ -13,7 +13,7 @@ from league.bench.figures import MEASURES, CellMeans, PartnerGames, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, Field, lewis_field
 from league.evaluation.matches import MEMBER
 from league.figures.tally import Tally
-from league.tasks.answers import Answers
+from league.play.values import Answers
 
 
 def games_of(points: np.ndarray, field: Field) -> PartnerGames:

@@ -13,7 +13,7 @@ import pytest
 from league.ledger.ledger import Ledger, LedgerError
 from league.ledger.run_directory import RunError
 from league.ledger.verify import mend
-from league.tasks.blobs import SUFFIX
+from league.play.blobs import SUFFIX
 from tests.killing import run
 from tests.league.rounds.test_learning import final, write_settings
 

@@ -18,13 +18,12 @@ import pytest
 
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import LEDGER, SETTINGS, has_begun
+from league.play.match import SEATING, play_match
+from league.play.values import Decision, Round
 from league.rounds.planner import block_of, members_of, plan_round
 from league.settings.read import Config
 from league.settings.sections import EnvConfig, LeagueConfig
 from league.standings.history import History
-from league.tasks.match_task import play_match
-from league.tasks.seating import SEATING
-from league.tasks.values import Decision, Place, Round
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIG = Config(
@@ -38,7 +37,7 @@ def played(number: int) -> list:
     """The results of a round."""
     history = History(members_of(CONFIG), CONFIG.league.decay)
     history.stages = [0] * number
-    return [play_match(task, Place(Path("none"))) for task in plan_round(CONFIG, history, {}).matches]
+    return [play_match(task, Path("none")) for task in plan_round(CONFIG, history, {}).matches]
 
 
 def whole_round(number: int, results: list | None = None) -> Round:
@@ -267,7 +266,7 @@ def test_ledger_that_lost_its_rows_is_refused(path):
 
 
 def test_facts_dtype():
-    from league.tasks.values import FACTS
+    from league.play.values import FACTS
 
     assert FACTS.itemsize == 9
     assert np.zeros(1, FACTS).dtype.names == ("scores", "ending", "deal", "turns", "fallbacks")

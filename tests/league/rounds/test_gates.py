@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.scenarios.sources import Scenarios, lewis_part
 from dond_marl.statistics import GROUPS, scenario_groups
-from league.rounds.gates import judge, level_of_test
+from league.rounds.snapshots import judge, level_of_test
 from league.settings.learners import Gate
 
 J, K = 3, 200

@@ -12,12 +12,11 @@ import torch
 
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
+from league.play.blobs import BlobError, name_of, read_blob, write_blob
 from league.rounds.planner import plan_round
 from league.rounds.runner import run_league
 from league.settings.read import load_config
 from league.standings.history import history_of
-from league.tasks.blobs import BlobError, name_of, read_blob, write_blob
-from league.tasks.values import Place
 from partners.network.checkpoint import pack
 from tests.killing import kill_at, killed_and_resumed, run
 from tests.third_party import install, on_the_path
@@ -229,7 +228,7 @@ def test_lost_reservoir_is_rebuilt(tmp_path):
         run_league(config, stopped, StopsAfter(3))
     (newest,) = reservoirs(stopped.blobs)
     with Ledger(stopped.ledger) as ledger:
-        plan = plan_round(config, history_of(ledger, config), ledger.states(), Place(stopped.blobs))
+        plan = plan_round(config, history_of(ledger, config), ledger.states(), stopped.blobs)
     assert [newest.stem in task.blobs for task in plan.training] == [True], "it travels to where they practice"
     newest.unlink()
     watcher = StopsAfter(math.inf)

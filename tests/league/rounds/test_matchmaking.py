@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import pack
+from league.play.values import FACTS
 from league.rounds.matchmaking import RULES, Prospects, Rule, regret, variance
 from league.rounds.opponents import GROUPS_OF, mix_branches, prospects
 from league.settings.learners import Branch, RuleName
 from league.settings.sections import LeagueConfig
 from league.standings.crossplay import CrossPlay
-from league.tasks.values import FACTS
 
 points = st.one_of(st.floats(0, 10), st.just(float("nan")))
 KINDS = GROUPS_OF["all"]

@@ -14,13 +14,13 @@ from dond_marl.solvers.values import response_value
 from dond_marl.statistics import points_of_ten
 from league.ledger.export import read_member
 from league.ledger.ledger import Ledger
+from league.play.match import SEATING
+from league.play.values import Entrant, Member
 from league.rounds.dry_run import estimate
 from league.rounds.opponents import meetings_of
 from league.settings.learners import OracleConfig
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.standings.history import history_of
-from league.tasks.seating import SEATING
-from league.tasks.values import Entrant, Member, Place
 from tests.killing import killed_and_resumed, run
 
 ROUNDS = 4
@@ -91,7 +91,7 @@ def test_newest_oracle_plays_its_learner(finished):
 
 def test_oracle_gets_the_value_of_the_best_response(finished):
     """Over the whole legal space against likeliest acts there is no chance left: to the last digit, in both seats."""
-    place, space, rules = Place(finished / "blobs"), lewis_space(), Rules(3)
+    place, space, rules = finished / "blobs", lewis_space(), Rules(3)
     with Ledger(finished / "ledger.sqlite") as ledger:
         oracle = next(member for member in ledger.members() if member.name == "oracle@2")
     response = SEATING.partner(Entrant(oracle, oracle.blob), place)

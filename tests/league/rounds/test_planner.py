@@ -13,14 +13,22 @@ from hypothesis import strategies as st
 from dond_marl.occupants import Spec, parse_spec
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
-from league.rounds.curriculum import describe, rounds_of_practice, stage_end, stage_now
+from league.play.values import FACTS, Entrant, LearnerState, Member, SeatOrderResult
 from league.rounds.dry_run import estimate, snapshots_at_most
 from league.rounds.opponents import meetings_of
-from league.rounds.planner import gate_pool, members_of, pairs_of, plan_round
+from league.rounds.planner import (
+    describe,
+    gate_pool,
+    members_of,
+    pairs_of,
+    plan_round,
+    rounds_of_practice,
+    stage_end,
+    stage_now,
+)
 from league.rounds.snapshots import end_of_round
 from league.settings.read import Config, ConfigError, load_config, parse
 from league.standings.history import History, history_of, oracles_of
-from league.tasks.values import FACTS, Entrant, LearnerState, Member, SeatOrderResult
 from partners.rosters import TRAIN, roster
 from tests.killing import run
 from tests.loopback import Service, completion
@@ -126,7 +134,7 @@ def test_stages_end_with_reasons(ledger):
 
 
 def test_features_cover_all_stages(ledger, folder):
-    from league.tasks.blobs import read_blob
+    from league.play.blobs import read_blob
 
     shape = read_blob(folder / "blobs", ledger.states(-1)["main"].blob).network().shape
     assert (shape.max_turns, shape.partner_utilities, shape.hints) == (3, True, True)
@@ -467,7 +475,7 @@ def test_learner_initialised_from_the_expert(tmp_path):
     )
     done = run("--config", tmp_path / "league.yaml")
     assert done.returncode == 0, done.stderr
-    from league.tasks.blobs import read_blob
+    from league.play.blobs import read_blob
     from partners.network.checkpoint import load_checkpoint
 
     shipped = load_checkpoint(expert).network().state_dict()

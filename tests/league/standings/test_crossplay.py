@@ -13,10 +13,10 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solvers.solve import solve
+from league.play.values import FACTS, Member, SeatOrderResult
 from league.standings.crossplay import CrossPlay, lead, write_crossplay
 from league.standings.ladder import ladder_of, write_ladder
 from league.tables.standings import ladder, league_summary, members_in_words
-from league.tasks.values import FACTS, Member, SeatOrderResult
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
 SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import Scenarios, open_source, pack
 from dond_marl.statistics import GROUPS, mean_of_cells, points_of_ten, scenario_groups
+from league.play.values import FACTS
 from league.standings import crossplay as cells_module
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import STRENGTH, STRENGTHS, Payoffs, complete, shrink, take_give
-from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))  # worth 10 to each seat
 OTHER = Scenario((2, 1, 1), ((2, 3, 3), (1, 4, 4)))

@@ -14,10 +14,10 @@ from dond_marl.game import Scenario
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.statistics import GROUPS, Estimates
 from league.figures.tally import scenario_weights, with_interval
+from league.play.values import FACTS
 from league.standings.crossplay import CrossPlay
 from league.standings.meta_game import deviation_rating, game_of
 from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, take_give
-from league.tasks.values import FACTS
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 

@@ -19,9 +19,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
 from hints import ExpertHinter, HintInjectorEnv, HintSchedule, RandomHinter
-from league.settings.read import ConfigError, dump, load_config, parse
-from league.settings.training import HintsConfig, TrainConfig
-from league.tasks.hinters import (
+from league.play.hinters import (
     describe_hints,
     hint_provider,
     hint_schedule,
@@ -30,6 +28,8 @@ from league.tasks.hinters import (
     llm_spec,
     no_hint_warning,
 )
+from league.settings.read import ConfigError, dump, load_config, parse
+from league.settings.training import HintsConfig, TrainConfig
 from league.training.training import begin
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner

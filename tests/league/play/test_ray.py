@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from league.backends.base import InProcess
-from league.backends.ray_cluster import RayBackend
-from league.tasks.values import Place
-from tests.league.backends.backend_tasks import comparable, install_plugin, match, matches, network, practice, seat
+from league.play.backends import InProcess
+from league.play.ray_cluster import RayBackend
+from tests.league.play.backend_tasks import comparable, install_plugin, match, matches, network, practice, seat
 from tests.third_party import on_the_path
 
 ray = pytest.importorskip("ray", reason="the backend ray is tested where Ray is installed: pip install -e '.[ray]'")
@@ -24,8 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def place(tmp_path) -> Place:
-    return Place(tmp_path / "blobs")
+def blobs(tmp_path) -> Path:
+    return tmp_path / "blobs"
 
 
 @pytest.fixture
@@ -35,13 +34,13 @@ def broken(tmp_path, monkeypatch):
         yield
 
 
-def round_of(place):
-    first = practice(place, ["heuristic", "tough"], 0)
+def round_of(blobs):
+    first = practice(blobs, ["heuristic", "tough"], 0)
     return [*matches(["heuristic", "random", network(first.state)], first=1), first]
 
 
-def in_process(tasks, place):
-    return [comparable(result) for result in InProcess().run(tasks, place)]
+def in_process(tasks, blobs):
+    return [comparable(result) for result in InProcess().run(tasks, blobs)]
 
 
 def workers_with(folder: Path) -> int:
@@ -64,40 +63,40 @@ def all_gone(folder: Path) -> bool:
     return not workers_with(folder)
 
 
-def test_ray_on_this_machine_gives_the_results_of_this_process(tmp_path, place, broken):
-    tasks, handler = round_of(place), signal.getsignal(signal.SIGTERM)
+def test_ray_on_this_machine_gives_the_results_of_this_process(tmp_path, blobs, broken):
+    tasks, handler = round_of(blobs), signal.getsignal(signal.SIGTERM)
     breaks = match(seat("tough"), seat("broken(how=leave)"), number=9)
     hangs = match(seat("tough"), seat("broken(how=sleep)"), number=10)
     with RayBackend(2, None, print) as backend:
         assert signal.getsignal(signal.SIGTERM) == handler  # Ray's own would end a league without a message
         for _ in range(2):
-            assert [comparable(result) for result in backend.run(tasks, place)] == in_process(tasks, place)
-        (result,) = backend.run([breaks], place, tick=reap)
+            assert [comparable(result) for result in backend.run(tasks, blobs)] == in_process(tasks, blobs)
+        (result,) = backend.run([breaks], blobs, tick=reap)
         assert result.failed == "broken(how=leave)" and "exit code 0" in result.cause
-        results = backend.run([tasks[0], hangs, hangs], place, tick=reap)
+        results = backend.run([tasks[0], hangs, hangs], blobs, tick=reap)
         next(results)
         results.close()
-        assert [comparable(result) for result in backend.run(tasks[:2], place)] == in_process(tasks[:2], place)
+        assert [comparable(result) for result in backend.run(tasks[:2], blobs)] == in_process(tasks[:2], blobs)
     assert not ray.is_initialized() and all_gone(tmp_path)
 
 
-def test_a_node_removed_in_the_middle_of_a_round_changes_nothing(tmp_path, place, monkeypatch):
+def test_a_node_removed_in_the_middle_of_a_round_changes_nothing(tmp_path, blobs, monkeypatch):
     from ray.cluster_utils import Cluster
 
     monkeypatch.syspath_prepend(str(tmp_path))  # marks the workers
-    tasks = [*matches(["heuristic", "random", "tough", "stubborn"], size=512), *round_of(place)]
+    tasks = [*matches(["heuristic", "random", "tough", "stubborn"], size=512), *round_of(blobs)]
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 100 << 20})
     try:
         node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
         with RayBackend(None, cluster.address, print) as backend:
-            alone = in_process(tasks, place)
-            assert [comparable(result) for result in backend.run(tasks, place)] == alone
-            results = backend.run(tasks, place)
+            alone = in_process(tasks, blobs)
+            assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
+            results = backend.run(tasks, blobs)
             played = [comparable(next(results))]
             cluster.remove_node(node, allow_graceful=False)
             assert [*played, *map(comparable, results)] == alone
             cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
-            assert [comparable(result) for result in backend.run(tasks, place)] == alone
+            assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
     finally:
         cluster.shutdown()
 
@@ -105,12 +104,11 @@ def test_a_node_removed_in_the_middle_of_a_round_changes_nothing(tmp_path, place
 def test_no_worker_outlives_a_killed_driver(tmp_path, broken):
     script = tmp_path / "driver.py"
     script.write_text(
-        "from league.backends.ray_cluster import RayBackend\n"
-        "from league.tasks.values import Place\n"
-        "from tests.league.backends.backend_tasks import match, seat\n"
+        "from league.play.ray_cluster import RayBackend\n"
+        "from tests.league.play.backend_tasks import match, seat\n"
         "from pathlib import Path\n"
         "tasks = [match(seat('tough'), seat('broken(how=sleep)'))] * 2\n"
-        f"list(RayBackend(2, None, print).run(tasks, Place(Path({str(tmp_path)!r}))))\n"
+        f"list(RayBackend(2, None, print).run(tasks, Path({str(tmp_path)!r})))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site"), *sys.path])}
     process = subprocess.Popen([sys.executable, script], env=environment)

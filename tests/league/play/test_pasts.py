@@ -15,16 +15,16 @@ from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
 from league.ledger.verify import refuse_other_occupants
-from league.settings.read import Config, load_config
-from league.settings.training import TrainConfig
-from league.tasks.blobs import read_blob
-from league.tasks.provenance import (
+from league.play.blobs import read_blob
+from league.play.provenance import (
     league_ancestries,
     learner_ancestry,
     learner_identity,
     occupants_of,
     training_ancestry,
 )
+from league.settings.read import Config, load_config
+from league.settings.training import TrainConfig
 from partners.llm.occupant import CARD
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import (

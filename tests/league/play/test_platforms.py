@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.command import in_process
-from tests.league.backends.test_league import ROOT, contents, write_settings
+from tests.league.play.test_league import ROOT, contents, write_settings
 
 NO_FORK = "os.fork os.forkpty"
 NOT_ON_WINDOWS = (

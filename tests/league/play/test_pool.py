@@ -10,7 +10,7 @@ import time
 import pytest
 
 from dond_marl.errors import InputError, RunFailure
-from league.backends.pool import in_processes
+from league.play.backends import in_processes
 
 
 def square(number: int) -> int:

@@ -12,7 +12,7 @@ from dond_marl.occupants import ANYTHING, OccupantNameError, parse_spec, pin_spe
 from league.ledger.ledger import ReadLedger
 from partners.learning.rewards import RewardError, reward_name, reward_of
 from tests.command import in_process, run_dond
-from tests.league.backends.test_league import contents
+from tests.league.play.test_league import contents
 
 MINE = """
 from dataclasses import dataclass

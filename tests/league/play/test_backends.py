@@ -19,19 +19,17 @@ from pydantic import ValidationError
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
 from dond_marl.seats import Traits, decide
-from league.backends.base import BackendError, InProcess
-from league.backends.process import DEATHS, KILLS, ProcessBackend, WorkerDeath, at_fault
-from league.backends.ray_cluster import check_reachable
+from league.play.backends import DEATHS, KILLS, BackendError, InProcess, ProcessBackend, WorkerDeath, at_fault
+from league.play.occupant_kinds import is_free
+from league.play.practice import practice_round
+from league.play.ray_cluster import check_reachable
 from league.rounds.runner import open_backend
 from league.settings.sections import BackendConfig, EnvConfig
-from league.tasks.occupant_kinds import is_free
-from league.tasks.train_task import practice_round
-from league.tasks.values import Place
 from partners.best_response import BestResponse
 from partners.mixture import BySeat, Mixture
 from partners.scripted.chance import Trembling
 from partners.scripted.rollouts import Rollouts
-from tests.league.backends.backend_tasks import (
+from tests.league.play.backend_tasks import (
     comparable,
     gone,
     install_plugin,
@@ -50,8 +48,8 @@ ZOO = ("heuristic", "random", "tough", "boulware(exponent=2)", "nice_tit_for_tat
 
 
 @pytest.fixture
-def place(tmp_path) -> Place:
-    return Place(tmp_path / "blobs")
+def blobs(tmp_path) -> Path:
+    return tmp_path / "blobs"
 
 
 @pytest.fixture
@@ -61,49 +59,49 @@ def broken(tmp_path, monkeypatch):
         yield
 
 
-def in_process(tasks, place):
-    return [comparable(result) for result in InProcess().run(tasks, place)]
+def in_process(tasks, blobs):
+    return [comparable(result) for result in InProcess().run(tasks, blobs)]
 
 
-def round_of(place):
+def round_of(blobs):
     """A round with two learners and a snapshot; practice is begun first and comes last."""
-    first, second = practice(place, ZOO[:3], 0), practice(place, ["tough"], 1, "other")
+    first, second = practice(blobs, ZOO[:3], 0), practice(blobs, ["tough"], 1, "other")
     return [*matches([*ZOO, network(first.state)], first=2), first, second]
 
 
 @pytest.mark.parametrize("workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
-def test_workers_give_the_results_of_this_process(place, workers):
-    tasks = round_of(place)
-    alone = in_process(tasks, place)
+def test_workers_give_the_results_of_this_process(blobs, workers):
+    tasks = round_of(blobs)
+    alone = in_process(tasks, blobs)
     assert [result[0] for result in alone] == tasks
     with ProcessBackend(workers) as backend:
-        assert [comparable(result) for result in backend.run(tasks, place)] == alone
+        assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
         assert len(own_workers()) == workers
     assert not own_workers()
 
 
-def test_workers_stay_for_the_next_round_and_abandoned_tasks_are_dropped(place, broken):
+def test_workers_stay_for_the_next_round_and_abandoned_tasks_are_dropped(blobs, broken):
     tasks = matches(ZOO[:3])
     with ProcessBackend(2) as backend:
-        first = [comparable(result) for result in backend.run(tasks, place)]
+        first = [comparable(result) for result in backend.run(tasks, blobs)]
         workers = own_workers()
-        assert [comparable(result) for result in backend.run(tasks, place)] == first and own_workers() == workers
-        results = backend.run([*tasks, *matches(["broken(how=sleep)"])], place)
+        assert [comparable(result) for result in backend.run(tasks, blobs)] == first and own_workers() == workers
+        results = backend.run([*tasks, *matches(["broken(how=sleep)"])], blobs)
         assert comparable(next(results)) == first[0]
         results.close()
-        assert [comparable(result) for result in backend.run(tasks, place)] == first
-    assert list(backend.run([], place)) == []
+        assert [comparable(result) for result in backend.run(tasks, blobs)] == first
+    assert list(backend.run([], blobs)) == []
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(30, marks=pytest.mark.slow)])
-def test_killed_workers_change_nothing(place, kills):
+def test_killed_workers_change_nothing(blobs, kills):
     """Workers, idle and busy ones alike, are killed after one result in six."""
-    tasks = matches(ZOO, size=128) if kills == 2 else round_of(place)
-    alone, draw, killed = in_process(tasks, place), random.Random(kills), 0
+    tasks = matches(ZOO, size=128) if kills == 2 else round_of(blobs)
+    alone, draw, killed = in_process(tasks, blobs), random.Random(kills), 0
     with ProcessBackend(2) as backend:
         while killed < kills:
             played = []
-            for result in backend.run(tasks, place):
+            for result in backend.run(tasks, blobs):
                 played.append(comparable(result))
                 workers = own_workers()
                 if draw.random() < 1 / 6 and workers:
@@ -125,7 +123,7 @@ CAUSES = {
 }
 
 
-def test_members_that_break_forfeit_their_matches_and_change_no_other(place, broken):
+def test_members_that_break_forfeit_their_matches_and_change_no_other(blobs, broken):
     sound = matches(ZOO[:2])
     tasks = [
         *sound[:1],
@@ -133,46 +131,46 @@ def test_members_that_break_forfeit_their_matches_and_change_no_other(place, bro
         *sound[1:],
     ]
     with ProcessBackend(2) as backend:
-        results = list(backend.run(tasks, place))
-    assert [comparable(result) for result in results if result.failed is None] == in_process(sound, place)
+        results = list(backend.run(tasks, blobs))
+    assert [comparable(result) for result in results if result.failed is None] == in_process(sound, blobs)
     failed = [result for result in results if result.failed is not None]
     assert [result.task for result in failed] == tasks[1:-2]
     for result, (how, cause) in zip(failed, CAUSES.items(), strict=True):
         assert result.failed == f"broken(how={how})" and cause in result.cause and not result.legs
 
 
-def test_practice_leaves_out_members_at_fault_and_learns_the_same(place, broken):
+def test_practice_leaves_out_members_at_fault_and_learns_the_same(blobs, broken):
     """Members that raise, answer what cannot be played or end their process; in this process not the last."""
     caught = [f"broken(how={how})" for how in ("error", "garbage", "greedy")]
-    alone = practice_round(practice(place, ["tough", "random"]), place)
+    alone = practice_round(practice(blobs, ["tough", "random"]), blobs)
     assert alone.content is not None and alone.failed is None
     with ProcessBackend(2) as backend:
         for at_fault, run in ((caught, InProcess().run), ([*caught, "broken(how=fail)"], backend.run)):
-            task = practice(place, ["tough", *at_fault, "random"])
-            (result,) = run([task], place)
+            task = practice(blobs, ["tough", *at_fault, "random"])
+            (result,) = run([task], blobs)
             assert (result.content, result.state) == (alone.content, alone.state)
             assert result.failed in at_fault and {member for member, _ in result.task.faults} == set(at_fault)
             assert result.task.meetings == task.meetings
 
 
-def test_practice_without_a_sound_opponent_leaves_the_learner_unchanged(place, broken):
-    task = practice(place, ["broken(how=error)"])
-    result = practice_round(task, place)
+def test_practice_without_a_sound_opponent_leaves_the_learner_unchanged(blobs, broken):
+    task = practice(blobs, ["broken(how=error)"])
+    result = practice_round(task, blobs)
     assert result.state == task.state and result.content is None and result.failed == "main"
     assert [member for member, _ in result.task.faults] == ["broken(how=error)"]
 
 
-def test_errors_that_are_no_members_fault_are_raised(place):
-    nowhere = EnvConfig(scenarios="self_play", data_dir=str(place.blobs))
+def test_errors_that_are_no_members_fault_are_raised(blobs):
+    nowhere = EnvConfig(scenarios="self_play", data_dir=str(blobs))
     task = dataclasses.replace(match(seat("tough"), seat("random")), env=nowhere)
     with ProcessBackend(1) as backend, pytest.raises(DataError, match="dond data fetch"):
-        list(backend.run([task], place))
+        list(backend.run([task], blobs))
 
 
-def test_expensive_members_are_queried_in_this_process(place, broken):
+def test_expensive_members_are_queried_in_this_process(blobs, broken):
     tasks = [match(seat("tough"), seat(f"broken(how={how})")) for how in ("near", "remote", "near")]
     with ProcessBackend(1) as backend:
-        near, remote, again = (result.cause for result in backend.run(tasks, place))
+        near, remote, again = (result.cause for result in backend.run(tasks, blobs))
     assert f"in process {os.getpid()}" in remote and f"in process {os.getpid()}" not in near == again
 
 
@@ -181,12 +179,11 @@ def test_no_worker_outlives_a_killed_parent(tmp_path, broken):
     script.write_text(
         textwrap.dedent(
             """
-            from league.backends.process import ProcessBackend
-            from league.tasks.values import Place
-            from tests.league.backends.backend_tasks import match, seat
+            from league.play.backends import ProcessBackend
+            from tests.league.play.backend_tasks import match, seat
 
             tasks = [match(seat("tough"), seat("broken(how=sleep)"))] * 2
-            list(ProcessBackend(2).run(tasks, Place(None), tick=lambda: print("waiting", flush=True)))
+            list(ProcessBackend(2).run(tasks, None, tick=lambda: print("waiting", flush=True)))
             """
         )
     )
@@ -200,7 +197,7 @@ def test_no_worker_outlives_a_killed_parent(tmp_path, broken):
     assert gone(process.pid)
 
 
-def test_a_stop_ends_workers_that_hang(place, broken):
+def test_a_stop_ends_workers_that_hang(blobs, broken):
     ticks_with_workers = 0
 
     def tick() -> None:
@@ -211,12 +208,12 @@ def test_a_stop_ends_workers_that_hang(place, broken):
 
     with pytest.raises(KeyboardInterrupt), ProcessBackend(2) as backend:
         tasks = [match(seat("tough"), seat(f"broken(how={how})")) for how in ("sleep", "spin")]
-        list(backend.run(tasks, place, tick=tick))
+        list(backend.run(tasks, blobs, tick=tick))
     assert not own_workers()
 
 
-def test_a_stop_ends_a_long_practice_between_two_updates(place):
-    task, ticks = practice(place, ["tough"]), []
+def test_a_stop_ends_a_long_practice_between_two_updates(blobs):
+    task, ticks = practice(blobs, ["tough"]), []
     task = dataclasses.replace(task, learner=task.learner.model_copy(update={"decisions": 10**9}))
 
     def tick() -> None:
@@ -225,7 +222,7 @@ def test_a_stop_ends_a_long_practice_between_two_updates(place):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), InProcess() as backend:
-        list(backend.run([task], place, tick=tick))
+        list(backend.run([task], blobs, tick=tick))
     assert len(ticks) == 5
 
 
@@ -300,7 +297,7 @@ def test_open_backend_follows_the_settings():
 
 def test_missing_ray_names_its_extra():
     code = (
-        "import sys; sys.modules['ray'] = None; from league.backends.ray_cluster import RayBackend; "
+        "import sys; sys.modules['ray'] = None; from league.play.ray_cluster import RayBackend; "
         "RayBackend(None, None, print)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -320,8 +317,8 @@ def test_an_unreachable_cluster_is_reported_at_once():
         check_reachable(f"127.0.0.1:{port}")
 
 
-def test_a_task_names_the_blobs_that_it_reads(place):
-    task = practice(place, ["tough"])
+def test_a_task_names_the_blobs_that_it_reads(blobs):
+    task = practice(blobs, ["tough"])
     snapshot = network(task.state)
     assert task.blobs == {task.state.blob}
     assert match(snapshot, seat("tough")).blobs == {snapshot.blob}

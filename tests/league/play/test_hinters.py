@@ -6,8 +6,8 @@ from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space
+from league.play.hinters import describe_hints, hint_schedule
 from league.settings.training import HintsConfig
-from league.tasks.hinters import describe_hints, hint_schedule
 
 
 def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():

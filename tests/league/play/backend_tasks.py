@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dond_marl.occupants import parse_spec
-from league.settings.learners import LearnerConfig
-from league.settings.sections import EnvConfig
-from league.settings.training import HintsConfig
-from league.tasks.blobs import write_blob
-from league.tasks.values import (
+from league.play.blobs import write_blob
+from league.play.values import (
     Block,
     Entrant,
     LearnerState,
@@ -22,15 +19,17 @@ from league.tasks.values import (
     MatchTask,
     Meeting,
     Member,
-    Place,
     TrainResult,
     TrainTask,
 )
+from league.settings.learners import LearnerConfig
+from league.settings.sections import EnvConfig
+from league.settings.training import HintsConfig
 from tests.third_party import install
 
 ENV = EnvConfig(scenarios="lewis", split="train")
 SEED = 5
-MARK = " -m league.backends.worker "  # in the command of a worker process
+MARK = "league.play.backends import serve"  # in the command of a worker process
 LEARNER = LearnerConfig(name="main", hidden=(16,), rollout=2, num_envs=32, minibatch=64, epochs=2, decisions=200)
 
 # Its first two turns are ordinary; then it does what its parameter says.
@@ -88,13 +87,13 @@ def match(one: Entrant, other: Entrant, size: int = 16, number: int = 0) -> Matc
     )  # fmt: skip
 
 
-def practice(place: Place, opponents: Sequence[str], number: int = 0, name: str = "main") -> TrainTask:
-    """A learner's first round; its weights are in ``place``."""
-    from league.tasks.train_task import first_state  # loads PyTorch, which most tests do not need
+def practice(blobs: Path, opponents: Sequence[str], number: int = 0, name: str = "main") -> TrainTask:
+    """A learner's first round; its weights are in ``blobs``."""
+    from league.play.practice import first_state  # loads PyTorch, which most tests do not need
 
     learner = LEARNER.model_copy(update={"name": name})
     state, content = first_state(learner, ENV, hinted=False, seed=SEED)
-    write_blob(place.blobs, content)
+    write_blob(blobs, content)
     return TrainTask(
         round=3, number=number, learner=learner, state=state, env=ENV, hints=HintsConfig(), seed=SEED,
         total_decisions=1000,
@@ -117,7 +116,7 @@ def comparable(result: MatchResult | TrainResult) -> tuple[object, ...]:
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes whose parent is ``pid``, or was (they carry its id as their last argument)."""
-    listed = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ewwo", "pid=,args="], capture_output=True, text=True, check=True).stdout
     return [int(line.split()[0]) for line in listed.splitlines() if MARK in line and line.endswith(f" {pid}")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from league.tasks.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, write_blob
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, write_blob
 from partners.network.checkpoint import pack
 
 

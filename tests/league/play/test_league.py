@@ -12,7 +12,7 @@ import pytest
 
 from league.ledger.ledger import Ledger
 from tests.killing import command, committed, run
-from tests.league.backends.backend_tasks import gone, install_plugin, workers_of
+from tests.league.play.backend_tasks import gone, install_plugin, workers_of
 from tests.third_party import on_the_path
 
 ROOT = Path(__file__).resolve().parents[3]

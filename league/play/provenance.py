@@ -64,7 +64,7 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
     league = _league_hash(config)
     named = {name: OccupantProvenance(_identity(league, name), past) for name, past in alone.items()}
     return {
-        name: past.add_opponents(known for other, known in named.items() if other != name)
+        name: past.add_opponents(opponent for other, opponent in named.items() if other != name)
         for name, past in alone.items()
     }
 
@@ -114,7 +114,7 @@ def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:
         except CheckpointError:
             yield HEURISTIC
     elif hints.mode == "llm":
-        from league.tasks.hinters import llm_spec  # loads PyTorch
+        from league.play.hinters import llm_spec  # loads PyTorch
 
         yield llm_spec(hints)
 

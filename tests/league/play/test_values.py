@@ -6,13 +6,13 @@ import pytest
 
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.seats import Traits, expensive_to_query
+from league.play.blobs import write_blob
+from league.play.match import SEATING
+from league.play.occupant_kinds import kinds_in
+from league.play.practice import first_state
+from league.play.values import Entrant, Member
 from league.settings.learners import LearnerConfig
 from league.settings.sections import EnvConfig
-from league.tasks.blobs import write_blob
-from league.tasks.occupant_kinds import kinds_in
-from league.tasks.seating import SEATING
-from league.tasks.train_task import first_state
-from league.tasks.values import Entrant, Member, Place
 from partners.catalogue import PARTNERS
 
 PERSON = "human(interface='dond.table.game:Terminal')"
@@ -49,5 +49,5 @@ def test_a_network_of_the_league_sits_down_greedy_where_that_is_asked(tmp_path):
     state, content = first_state(LearnerConfig(name="main", hidden=(8,)), EnvConfig(), hinted=False, seed=1)
     write_blob(tmp_path, content)
     main = Entrant(Member("main", None, "main"), state.blob)
-    assert SEATING.partner(main, Place(tmp_path), greedy=True).traits.deterministic
-    assert not SEATING.partner(main, Place(tmp_path)).traits.deterministic
+    assert SEATING.partner(main, tmp_path, greedy=True).traits.deterministic
+    assert not SEATING.partner(main, tmp_path).traits.deterministic

@@ -82,16 +82,16 @@ def reservoir_of(folder: Path, name: str) -> str | None:
     return None if blob is None else str(blob)
 
 
-def forget_reservoir(folder: Path, before: str, now: str) -> None:
+def forget_reservoir(folder: Path, before: str, after: str) -> None:
     """Delete the reservoir buffer of the learner's blob ``before``, once its blob is ``now``.
 
     If a later blob is damaged, the run rolls back past this point and rebuilds the buffer. If ``before`` cannot be
     read, its buffer is left in place.
     """
     try:
-        old = reservoir_of(folder, before)
-        path = None if old is None else blob_path(folder, old)
+        reservoir = reservoir_of(folder, before)
+        path = None if reservoir is None else blob_path(folder, reservoir)
     except BlobError:
         return
-    if path is not None and old != reservoir_of(folder, now):
+    if path is not None and reservoir != reservoir_of(folder, after):
         path.unlink(missing_ok=True)

@@ -7,19 +7,19 @@ import dataclasses
 import pytest
 import torch
 
+from league.play.devices import DeviceError, check_devices
+from league.play.practice import practice_round
+from league.play.values import TrainTask
 from league.settings.learners import LearnerConfig
 from league.settings.training import TrainConfig
-from league.tasks.devices import DeviceError, check_devices
-from league.tasks.train_task import practice_round
-from league.tasks.values import Place, TrainTask
 from partners.network.network import PolicyNetwork
-from tests.league.backends.backend_tasks import network, practice
+from tests.league.play.backend_tasks import network, practice
 
 
 @pytest.fixture
 def task(tmp_path) -> TrainTask:
     """A learner's first round against scripted members, itself and a snapshot."""
-    made = practice(Place(tmp_path), ["heuristic", "nice", "versatile"])
+    made = practice(tmp_path, ["heuristic", "nice", "versatile"])
     first = made.meetings[0]
     itself = first.opponent._replace(member=dataclasses.replace(first.opponent.member, name="main", spec=None))
     met = (*made.meetings, first._replace(opponent=itself), first._replace(opponent=network(made.state)))
@@ -47,4 +47,4 @@ def test_device_memory_error_names_settings_and_no_occupant(task, tmp_path, monk
 
     monkeypatch.setattr(PolicyNetwork, "trunk_output", greedy)
     with pytest.raises(DeviceError, match=r"has no memory left for .* games side by side.*say a smaller num_envs"):
-        practice_round(task, Place(tmp_path))
+        practice_round(task, tmp_path)

@@ -23,11 +23,9 @@ from types import ModuleType
 from typing import Any
 
 from dond_marl.errors import error_line, missing_library, quote
-from league.backends.base import BackendError, Tick, WorkersBackend, no_tick
-from league.backends.process import ONE_THREAD, ProcessBackend
-from league.backends.worker import run_portably
-from league.tasks.blobs import read_content, write_blob
-from league.tasks.values import Place, Result, Task, machine
+from league.play.backends import ONE_THREAD, BackendError, ProcessBackend, Tick, WorkersBackend, no_tick, run_portably
+from league.play.blobs import read_content, write_blob
+from league.play.values import Result, Task, machine
 
 RETRIES = 3  # of a task that is lost with its worker or its node
 
@@ -56,15 +54,15 @@ class RayBackend(WorkersBackend):
             runtime_env={"env_vars": {**ONE_THREAD, "PYTHONPATH": module_path()}},
         )
 
-    def run(self, tasks: Sequence[Task], place: Place, *, tick: Tick = no_tick) -> Iterator[Result]:
-        """See :class:`league.backends.base.Backend`."""
+    def run(self, tasks: Sequence[Task], blobs: Path, *, tick: Tick = no_tick) -> Iterator[Result]:
+        """See :class:`league.play.backends.Backend`."""
         names = set().union(*(task.blobs for task in tasks))
         self._contents = {
-            name: self._contents.get(name) or self._ray.put(read_content(place.blobs, name)) for name in sorted(names)
+            name: self._contents.get(name) or self._ray.put(read_content(blobs, name)) for name in sorted(names)
         }
-        return super().run(tasks, place, tick=tick)
+        return super().run(tasks, blobs, tick=tick)
 
-    def perform(self, task: Task, place: Place) -> Result:
+    def perform(self, task: Task, blobs: Path) -> Result:
         """The result of a task; a lost one is run in a process of this machine."""
         self.refuse_dropped()
         pending = self._remote.remote(task, *(self._contents[name] for name in sorted(task.blobs)))
@@ -74,7 +72,7 @@ class RayBackend(WorkersBackend):
         except self._ray.exceptions.RayTaskError as error:  # of Ray or of our own code on the node
             raise BackendError(f"{task} cannot be run on the cluster: {error_line(error)}") from error
         except self._ray.exceptions.RayError:
-            return self._perform_here(task, place)
+            return self._perform_here(task, blobs)
         finally:
             self._pending.discard(pending)
         self._compare(node)
@@ -96,11 +94,11 @@ class RayBackend(WorkersBackend):
             self._started_here = False
             self._ray.shutdown()
 
-    def _perform_here(self, task: Task, place: Place) -> Result:
+    def _perform_here(self, task: Task, blobs: Path) -> Result:
         with ProcessBackend(1) as backend:
             self._here.append(backend)
             self.refuse_dropped()
-            return backend.perform(task, place)
+            return backend.perform(task, blobs)
 
     def _compare(self, node: str) -> None:
         """Warn, once for each kind of node, that its results may differ in the last digits."""
@@ -110,7 +108,7 @@ class RayBackend(WorkersBackend):
 
 
 def run_on_node(task: Task, *contents: bytes) -> tuple[str, Result | Exception]:
-    """The node's :func:`league.tasks.values.machine`, and the result of a task or its error.
+    """The node's :func:`league.play.values.machine`, and the result of a task or its error.
 
     ``contents``: those of the blobs that the task reads.
     """
@@ -118,7 +116,7 @@ def run_on_node(task: Task, *contents: bytes) -> tuple[str, Result | Exception]:
     try:
         for content in contents:
             write_blob(folder, content)
-        return machine(), run_portably(task, Place(folder))
+        return machine(), run_portably(task, folder)
     finally:
         for path in folder.iterdir():
             path.unlink()
@@ -197,4 +195,4 @@ def check_reachable(address: str) -> None:
 def module_path() -> str:
     """The module search path of this process without the interpreter's own folders."""
     standard = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return os.pathsep.join(path for path in sys.path if not any(path.startswith(place) for place in standard))
+    return os.pathsep.join(path for path in sys.path if not any(path.startswith(folder) for folder in standard))

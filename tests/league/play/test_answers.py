@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond.report.sections import collect
+from dond.report.collect import read_facts
+from dond.report.sections import report_of
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -19,17 +20,16 @@ from dond_marl.seats import UNREACHED, Cause
 from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play, score
 from league.ledger.ledger import Ledger
-from league.rounds.gates import judge
+from league.play.match import play_match
+from league.play.practice import practice_round
+from league.play.values import CAUSES, SeatOrderResult
 from league.rounds.planner import first_states, members_of, plan_round
+from league.rounds.snapshots import judge
 from league.settings.learners import Gate
 from league.settings.read import Config, dump, parse
 from league.standings.crossplay import CrossPlay
 from league.standings.history import History, history_of, points_by_seats
 from league.standings.ladder import ladder_of
-from league.tasks.answers import CAUSES
-from league.tasks.match_task import play_match
-from league.tasks.train_task import practice_round
-from league.tasks.values import Place, SeatOrderResult
 from partners.learning.experience import LearningSeat
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -37,8 +37,8 @@ from partners.scripted.heuristic import Heuristic
 from tests.command import dond
 from tests.killing import run as run_league
 from tests.league.absent import install_absent
-from tests.league.backends.backend_tasks import match, matches, seat
-from tests.league.backends.backend_tasks import practice as practice_task
+from tests.league.play.backend_tasks import match, matches, seat
+from tests.league.play.backend_tasks import practice as practice_task
 from tests.third_party import on_the_path
 
 LEWIS = open_source("lewis", split="train")
@@ -58,32 +58,32 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def place(tmp_path) -> Place:
-    return Place(tmp_path / "blobs")
+def blobs(tmp_path) -> Path:
+    return tmp_path / "blobs"
 
 
 # -- one match -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cause", UNREACHED)
-def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(absent, place, cause):
-    result = play_match(match(seat("tough"), seat(f"absent(share=0.5, cause={int(cause)})"), size=64), place)
+def test_a_match_in_which_a_member_is_out_of_reach_too_often_fails_by_its_fault(absent, blobs, cause):
+    result = play_match(match(seat("tough"), seat(f"absent(share=0.5, cause={int(cause)})"), size=64), blobs)
     assert result.failed == f"absent(share=0.5, cause={int(cause)})"
     assert "5%" in result.cause
     assert len(result.legs) == 1  # nobody is asked for the games of the other seat
 
 
 @pytest.mark.parametrize("cause", [Cause.UNPARSABLE, Cause.ILLEGAL, Cause.FORFEIT])
-def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
-    result = play_match(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), place)
+def test_answers_that_are_the_members_own_failure_count(absent, blobs, cause):
+    result = play_match(match(seat("tough"), seat(f"absent(cause={int(cause)})"), size=16), blobs)
     assert result.failed is None and all(leg.valid_games is None for leg in result.legs)
     answers = result.legs[0].answers[1]
     assert answers.own_decisions == 0 and answers.fallbacks == answers.decisions > 0
     assert answers.causes[CAUSES.index(cause)] == answers.decisions
 
 
-def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, place):
-    result = play_match(match(seat("tough"), seat(FEW), size=200), place)
+def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, blobs):
+    result = play_match(match(seat("tough"), seat(FEW), size=200), blobs)
     assert result.failed is None
     for leg in result.legs:
         side = leg.seats.index(FEW)
@@ -92,10 +92,10 @@ def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, p
         assert ((leg.facts["fallbacks"][:, side] > 0) == ~leg.valid_games).all()
 
 
-def test_the_bound_is_a_setting_of_the_league(absent, place):
+def test_the_bound_is_a_setting_of_the_league(absent, blobs):
     task = match(seat("tough"), seat(MANY), size=32)
-    assert play_match(task, place).failed == MANY
-    assert play_match(dataclasses.replace(task, unreached=1.0), place).failed is None
+    assert play_match(task, blobs).failed == MANY
+    assert play_match(dataclasses.replace(task, unreached=1.0), blobs).failed is None
 
 
 def test_settings_without_the_bound_are_the_text_that_they_were(tmp_path):
@@ -115,9 +115,9 @@ def left_out(leg: SeatOrderResult, games: np.ndarray) -> SeatOrderResult:
     return leg._replace(causes=causes)
 
 
-def test_unreached_games_leave_the_ladder_as_if_not_played(place):
+def test_unreached_games_leave_the_ladder_as_if_not_played(blobs):
     scenarios = LEWIS.block(5, 48, 128)
-    legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play_match(task, place).legs]
+    legs = [leg for task in matches(["heuristic", "tough", "linear"], size=128) for leg in play_match(task, blobs).legs]
     gone = np.flatnonzero(np.arange(128) % 40 == 7)
     kept = np.setdiff1d(np.arange(128), gone)
     names = ["heuristic", "tough", "linear"]
@@ -168,12 +168,12 @@ def test_practice_against_an_opponent_out_of_reach_is_refused_and_a_few_games_of
     assert 0 <= few.deals <= 1 and few.games % 100 == 0
 
 
-def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, place):
-    task = practice_task(place, ["absent(costly=False)"])
-    result = practice_round(task, place)
+def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, blobs):
+    task = practice_task(blobs, ["absent(costly=False)"])
+    result = practice_round(task, blobs)
     assert result.failed == "main" and result.state == task.state and result.content is None
     assert "5%" in result.cause
-    patient = practice_round(dataclasses.replace(practice_task(place, [MANY]), unreached=0.9), place)
+    patient = practice_round(dataclasses.replace(practice_task(blobs, [MANY]), unreached=0.9), blobs)
     assert patient.failed is None and patient.content is not None
 
 
@@ -299,7 +299,7 @@ def test_a_failed_match_keeps_what_was_asked_and_a_resumed_league_says_the_same(
 
 
 def test_the_report_shows_how_often_a_model_answered(played, absent):
-    ladder = next(section for section in collect(played).sections if section.key == "ladder")
+    ladder = next(section for section in report_of(read_facts(played)).sections if section.key == "ladder")
     table = ladder.blocks[0]
     column = table.heads.index("answered")
     cells = {row.label: row.cells[column] for row in table.rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import torch
 
@@ -13,15 +14,15 @@ from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
 from dond_marl.seats import Decisions, Partner, Turns
+from league.play.blobs import RESERVOIR_KEY, name_of, read_blob
+from league.play.devices import DeviceError, on_device
+from league.play.hinters import league_hint_schedule
+from league.play.match import SEATING, PartnerWrapper
+from league.play.provenance import league_ancestries
+from league.play.values import LearnerState, Meeting, TrainResult, TrainTask
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
-from league.tasks.blobs import RESERVOIR_KEY, name_of, read_blob
-from league.tasks.devices import DeviceError, on_device
-from league.tasks.hinters import league_hint_schedule
-from league.tasks.provenance import league_ancestries
-from league.tasks.seating import SEATING, PartnerWrapper
-from league.tasks.values import LearnerState, Meeting, Place, TrainResult, TrainTask
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Session, in_practice
@@ -78,7 +79,7 @@ class MemberFault(RunFailure):
         self.member, self.cause = member, cause
 
 
-def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lambda: None) -> TrainResult:
+def practice_round(task: TrainTask, blobs: Path, tick: Callable[[], None] = lambda: None) -> TrainResult:
     """Train the learner until the round's ``decisions`` are made, in one torch thread, on the learner's device.
 
     A member at fault is left out, and the practice begins again with the other opponents. ``tick`` is called before
@@ -87,18 +88,18 @@ def practice_round(task: TrainTask, place: Place, tick: Callable[[], None] = lam
     remainder: TrainTask | TrainResult = task
     while isinstance(remainder, TrainTask):
         try:
-            return _practice(remainder, place, tick)
+            return _practice(remainder, blobs, tick)
         except MemberFault as fault:
             remainder = remainder.forfeit(fault.member, fault.cause)
     return remainder
 
 
-def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainResult:
+def _practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainResult:
     """The result of a practice against all of its playable opponents. Raises :class:`MemberFault`."""
     torch.set_num_threads(1)
-    weights = read_blob(place.blobs, task.state.blob)
-    session = _session(task, place, weights)
-    mixture = opponent_mixture(task, session.learner, place)
+    weights = read_blob(blobs, task.state.blob)
+    session = _session(task, blobs, weights)
+    mixture = opponent_mixture(task, session.learner, blobs)
     session.opponents = [Opponent(mixture, 1.0)]
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
     try:
@@ -136,7 +137,7 @@ def _practice(task: TrainTask, place: Place, tick: Callable[[], None]) -> TrainR
     )
 
 
-def _session(task: TrainTask, place: Place, weights: Weights) -> Session:
+def _session(task: TrainTask, blobs: Path, weights: Weights) -> Session:
     """The learner's training as the ``weights`` of its blob left it, without opponents yet."""
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     learner = make_learner(task.learner, weights.network().to(task.learner.device), seed, task.total_decisions)
@@ -144,7 +145,7 @@ def _session(task: TrainTask, place: Place, weights: Weights) -> Session:
     session = Session(learner=learner, plan=plan, hints=league_hint_schedule(task.hints))
     tensors = weights.tensors
     if RESERVOIR_KEY in weights.about:
-        tensors = {**tensors, **read_blob(place.blobs, weights.about[RESERVOIR_KEY]).tensors}
+        tensors = {**tensors, **read_blob(blobs, weights.about[RESERVOIR_KEY]).tensors}
     state = task.state
     session.restore(tensors, {"updates": state.updates, "decisions": state.decisions, "games": state.games})
     return session
@@ -174,7 +175,7 @@ def make_learner(settings: LearnerConfig, network: PolicyNetwork, seed: int, tot
     return Learner(network, options, seed, copy_of(network) if settings.kl else None, average)
 
 
-def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner:
+def opponent_mixture(task: TrainTask, learner: Learner, blobs: Path) -> Partner:
     """All opponents of a practice as one mixture, drawn for every game; in self-play it is the network that learns.
 
     An NFSP learner plays its average policy, and with probability ``anticipation`` its best-response network.
@@ -182,7 +183,7 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
     partners, names, weights = list[Partner](), list[str](), list[tuple[float, float]]()
     for meeting in task.playable_meetings:
         chances = (meeting.probability,) * 2 if meeting.by_seat is None else meeting.by_seat
-        for partner, share in _opponents(meeting, task, learner, place):
+        for partner, share in _opponents(meeting, task, learner, blobs):
             partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
@@ -194,10 +195,10 @@ def opponent_mixture(task: TrainTask, learner: Learner, place: Place) -> Partner
     return first if all(meeting.by_seat is None for meeting in task.meetings) else BySeat(first, second)
 
 
-def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, place: Place) -> list[tuple[Partner, float]]:
+def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, blobs: Path) -> list[tuple[Partner, float]]:
     """The partners that play for a meeting's opponent, each with its share of the games."""
     if meeting.opponent.name != task.learner.name:
-        partner = SEATING.partner(meeting.opponent, place)
+        partner = SEATING.partner(meeting.opponent, blobs)
         # Networks act together, where they are known by their class. No fault is theirs: it is our code.
         if not isinstance(partner, NetworkPartner):
             partner = PracticeOpponent(meeting.opponent.name, partner)

@@ -1,1 +1,0 @@
-"""Commands for language models: query one, and serve occupants as language models."""

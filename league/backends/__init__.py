@@ -1,1 +1,0 @@
-"""Backends that run a round's tasks: this process, worker processes, or a cluster. The results are the same."""
