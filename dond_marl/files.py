@@ -37,8 +37,8 @@ def cache_folder() -> Path:
     ``$DOND_MARL_CACHE`` names another one; relative values are ignored, as in the specification. Raises
     :class:`~dond_marl.errors.InputError`.
     """
-    own, shared = os.environ.get("DOND_MARL_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    for path, inside in ((own, ""), (shared, "dond-marl"), ("~", ".cache/dond-marl")):
+    project, shared = os.environ.get("DOND_MARL_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    for path, inside in ((project, ""), (shared, "dond-marl"), ("~", ".cache/dond-marl")):
         with suppress(InputError):
             if (folder := user_path(path or "")).is_absolute():
                 return folder / inside

@@ -200,11 +200,11 @@ def catalogue() -> dict[str, Factory]:
         except (Exception, SystemExit) as error:  # noqa: BLE001  # one broken third-party package must not break the others
             reason = f"{entry.value} does not load: {error_line(error)}"
             loaded = _raising(OccupantNameError(f"{quote(entry.name)} cannot be used: {reason}"))
-        new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
-        doubled = sorted(factories.keys() & new.keys())
+        added = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
+        doubled = sorted(factories.keys() & added.keys())
         if doubled:
             raise OccupantNameError(f"{entry.value} registers {', '.join(doubled)} in {GROUP}, which is taken already")
-        factories.update(new)
+        factories.update(added)
     return dict(sorted(factories.items()))
 
 
@@ -360,15 +360,15 @@ def _digest(code: bytes) -> str:
 
 def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
     """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
-    code, (place, _, name) = _read_code(noun, kind), kind.rpartition(":")
+    code, (path, _, name) = _read_code(noun, kind), kind.rpartition(":")
     if digest is not None and digest != _digest(code):
         raise OccupantNameError(
-            f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
+            f"{path} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
-    factory = _run_file(str(user_path(place).resolve()), code).get(name)
+    factory = _run_file(str(user_path(path).resolve()), code).get(name)
     if not callable(factory):
-        raise OccupantNameError(f"{place} holds no class or function {name}, which the {noun} {quote(kind)} needs")
+        raise OccupantNameError(f"{path} holds no class or function {name}, which the {noun} {quote(kind)} needs")
     return cast("Callable[..., Any]", factory)
 
 
@@ -498,7 +498,7 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Dict) and None not in node.keys:  # None: ``**``
         return {ast.literal_eval(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, ast.List):
-        return [_value(each) for each in node.elts]
+        return [_value(element) for element in node.elts]
     return ast.literal_eval(node)
 
 
@@ -533,11 +533,13 @@ def _short(name: str, *, steps: bool) -> str | None:
     inner = {key: _short(value, steps=steps) for key, value in parameters.items() if isinstance(value, str)}
     if not isinstance(path, str) and not any(inner.values()):
         return None
-    rest = ", ".join(key if value is True else f"{key}={inner.get(key) or value}" for key, value in parameters.items())
+    arguments = ", ".join(
+        key if value is True else f"{key}={inner.get(key) or value}" for key, value in parameters.items()
+    )
     if not isinstance(path, str):
-        return f"{kind}({rest})"
-    place = _place(path, steps) if kind == "checkpoint" else f"{kind} {_place(path, steps)}"
-    return f"{place} ({rest})" if rest else place
+        return f"{kind}({arguments})"
+    shown = _place(path, steps) if kind == "checkpoint" else f"{kind} {_place(path, steps)}"
+    return f"{shown} ({arguments})" if arguments else shown
 
 
 def _place(path: str, steps: bool) -> str:

@@ -75,14 +75,19 @@ class CandidatePlay:
 
     def share(self, other: Partner) -> float:
         """The share of the candidate's decisions, in 0..1, that ``other`` would have made too."""
-        return sum(int(same_decisions(other.act(turns), own).sum()) for turns, own in self._positions) / self.decisions
+        return (
+            sum(int(same_decisions(other.act(turns), decisions).sum()) for turns, decisions in self._positions)
+            / self.decisions
+        )
 
 
 def same_decisions(first: Decisions, second: Decisions) -> Bools:
     """The rows with equal decisions, ``[B]`` bool: INSIST equals PROPOSE, and only offers have a split."""
     offers = first.act_type <= Act.INSIST
-    both = offers & (second.act_type <= Act.INSIST)
-    same: Bools = np.where(both, (first.oA == second.oA).all(axis=1), ~offers & (first.act_type == second.act_type))
+    both_offer = offers & (second.act_type <= Act.INSIST)
+    same: Bools = np.where(
+        both_offer, (first.oA == second.oA).all(axis=1), ~offers & (first.act_type == second.act_type)
+    )
     return same
 
 
@@ -132,7 +137,7 @@ class Comparisons:
             groups.append((members[TRAIN], "in train"))
         if roster == DEV2:
             groups += [(members[DEV], "in dev"), (USED_BEFORE, "met before there were rosters")]
-        earlier = [self.nearest(member, [other for other in others if other != member]) for others, _ in groups]
+        earlier = [self.nearest(member, [other for other in candidates if other != member]) for candidates, _ in groups]
         reasons = [
             f"{share:.1%} like {other}, {where}"
             for (other, share), (_, where) in zip(earlier, groups, strict=True)
@@ -152,9 +157,9 @@ class Comparisons:
         """Assess every member of ``rosters`` for its own roster again: one with a reason should not be there."""
         return [self.assess(member, roster, members) for roster in rosters for member in members[roster]]
 
-    def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
-        """The partner of ``others`` with the highest agreement, the first by name of equals, and the agreement."""
-        shares = {other: self.share(member, other) for other in others}
+    def nearest(self, member: str, candidates: Sequence[str]) -> tuple[str, float]:
+        """The partner of ``candidates`` with the highest agreement, the first by name of equals, and the agreement."""
+        shares = {other: self.share(member, other) for other in candidates}
         return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
 
     def share(self, member: str, other: str) -> float:

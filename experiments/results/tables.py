@@ -103,7 +103,7 @@ def restricted_rows(folder: Path) -> Iterable[Values]:
             **bounds("best response gets, seat_0", row["response"][0]),
             **bounds("best response gets, seat_1", row["response"][1]),
             "player's gain": sum(row["player_gain"]),
-            **bounds("free opponent's gain", [sum(both) for both in zip(*row["free_gain"], strict=True)]),
+            **bounds("free opponent's gain", [sum(gains) for gains in zip(*row["free_gain"], strict=True)]),
         }  # fmt: skip
 
 
@@ -145,8 +145,8 @@ def table_csv(name: str, folder: Path) -> str:
     """The text of a table."""
     rows = [dict(_columns(row)) for row in TABLES[name](folder)]
     bare = dict.fromkeys(re.sub(", (low|high)$", "", head) for row in rows for head in row)
-    known = {head for row in rows for head in row}
-    heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in known]
+    filled = {head for row in rows for head in row}
+    heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in filled]
     file = io.StringIO()
     writer = csv.DictWriter(file, heads, restval="", lineterminator="\n")
     writer.writeheader()

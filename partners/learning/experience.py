@@ -126,9 +126,9 @@ class LearningSeat:
             return torch.from_numpy(np.concatenate(parts))
 
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
-        own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
-        acted = np.flatnonzero((own > 0) & games.valid)
-        reward[own[acted] - 1, acted] = rewards[acted, seat]
+        decisions = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
+        acted = np.flatnonzero((decisions > 0) & games.valid)
+        reward[decisions[acted] - 1, acted] = rewards[acted, seat]
         return Experience(
             **{name: torch.cat([getattr(choices, name) for _, choices in self._choices]) for name in ROWS},
             place=torch.from_numpy(np.concatenate(places)),
@@ -150,8 +150,8 @@ class LearningSeat:
                     (games.turns > turns.turns_taken).sum()
                 )  # a turn's rows are the games that had not ended
                 if end > start:
-                    some = slice(start, end)
-                    seat._choices.append((turns.rows(some), Choices(*(part[some] for part in choices))))
+                    block_rows = slice(start, end)
+                    seat._choices.append((turns.rows(block_rows), Choices(*(part[block_rows] for part in choices))))
                 start = end
         return seats
 
@@ -160,8 +160,8 @@ class LearningSeat:
         for turns, choices in self._choices:
             rows = np.flatnonzero(games.valid[games.turns > turns.turns_taken])
             if len(rows):
-                some = torch.from_numpy(rows)
-                result.append((turns.rows(rows), Choices(*(part[some] for part in choices))))
+                index = torch.from_numpy(rows)
+                result.append((turns.rows(rows), Choices(*(part[index] for part in choices))))
         return result
 
 

@@ -200,8 +200,8 @@ def _replay_vector(env: VectorEnv[Any, Any, Any]) -> Timed:
     _, infos = env.reset(seed=0)
     chance = generator(0, "benchmark").random((VECTOR_STEPS, *infos["action_mask"].shape), dtype=np.float32)
     acts = []
-    for each in chance:
-        acts.append((each * np.asarray(infos["action_mask"])).argmax(axis=1))
+    for draws in chance:
+        acts.append((draws * np.asarray(infos["action_mask"])).argmax(axis=1))
         *_, infos = env.step(acts[-1])
 
     def work() -> int:

@@ -110,8 +110,8 @@ def import_rows(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
 
 
 def _python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
+    return process.stdout
 
 
 def decisions_of(names: Sequence[str]) -> Timed:
@@ -125,9 +125,9 @@ def decisions_of(names: Sequence[str]) -> Timed:
 
     def work() -> int:
         for partner in played:
-            for some in turns:
-                partner.act(some)
-        return len(played) * sum(some.size for some in turns)
+            for batch in turns:
+                partner.act(batch)
+        return len(played) * sum(batch.size for batch in turns)
 
     return work
 
@@ -136,14 +136,14 @@ def practice_of_main() -> Timed:
     """Practice tasks of the default league's main, each continuing the one before; one unit is one own decision."""
     folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
     config: Config = load_config(DEFAULT, [])
-    place = Place(Path(folder.name))
+    blobs_place = Place(Path(folder.name))
     main, members = config.learners[0], roster(TRAIN)
     meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
     task = TrainTask(
         round=0,
         number=0,
         learner=main.model_copy(update={"decisions": DECISIONS}),
-        state=first_states(config, place.blobs)[main.name],
+        state=first_states(config, blobs_place.blobs)[main.name],
         meetings=meetings,
         env=config.env,
         hints=config.curriculum[-1].hints_of(main.name),
@@ -154,9 +154,9 @@ def practice_of_main() -> Timed:
 
     def work(_folder: object = folder) -> int:
         nonlocal task
-        result = practice_round(task, place)
+        result = practice_round(task, blobs_place)
         assert result.content is not None, result.cause
-        write_blob(place.blobs, result.content)
+        write_blob(blobs_place.blobs, result.content)
         decisions = result.state.decisions - task.state.decisions
         task = replace(task, state=result.state)
         return decisions
@@ -178,17 +178,17 @@ def backend_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
         pairs = alternate(_round(workers, tasks), _round(alone, tasks), repeats, seconds)
-    ratios = [ours / theirs for ours, theirs in pairs]
+    ratios = [ours / peers for ours, peers in pairs]
     ratio = statistics.median(ratios)
-    ours, theirs = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+    ours, peers = (statistics.median(rates) for rates in zip(*pairs, strict=True))
     yield BenchmarkRow(
-        "process backend, two workers", "games/s", WORKERS, ours, "in this process", theirs, ratio, f"{WORKERS_BAR}x",
+        "process backend, two workers", "games/s", WORKERS, ours, "in this process", peers, ratio, f"{WORKERS_BAR}x",
         ratio >= WORKERS_BAR, f"ratios {min(ratios):.2f} to {max(ratios):.2f}",
     )  # fmt: skip
     small = _matches(1, SMALL_MATCHES)
     with ProcessBackend(1) as worker, InProcess() as alone:
         pairs = alternate(_round(worker, small), _round(alone, small), repeats, ONE_REPEAT)
-    costs = [1e3 * SEAT_ORDERS * (1 / ours - 1 / theirs) for ours, theirs in pairs]
+    costs = [1e3 * SEAT_ORDERS * (1 / ours - 1 / peers) for ours, peers in pairs]
     note = f"from task to result, without the play; {min(costs):.2f} to {max(costs):.2f}"
     yield BenchmarkRow("overhead per task", "ms", 1, statistics.median(costs), note=note)
     seconds_to_start = [_start_worker() for _ in range(repeats)]

@@ -80,7 +80,7 @@ def _count_queries(use: Callable[[], object]) -> int:
 def _in_games(scenarios: Scenarios) -> int:
     """The decisions of one game on each of ``scenarios`` in both seats."""
     pair = seat_occupant(SPEC), seat_occupant(OTHER)
-    return _count_queries(lambda: [rollout(each, scenarios, seed=0) for each in (pair, pair[::-1])])
+    return _count_queries(lambda: [rollout(occupants, scenarios, seed=0) for occupants in (pair, pair[::-1])])
 
 
 def _in_league(folder: str) -> int:

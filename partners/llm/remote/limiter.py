@@ -80,24 +80,24 @@ class Limiter:
         end = self._clock.monotonic() + patience_s
         async with self._queue:
             while True:
-                now = self._clock.monotonic()
-                pause, wait = self._resume_at - now, self._rate_wait(tokens)
-                last = now + self._settings.total_s if deadline is None else deadline
-                if pause > 0 and (self.rest_s > 0 or now + pause > last):
+                time = self._clock.monotonic()
+                pause, wait = self._resume_at - time, self._rate_wait(tokens)
+                last = time + self._settings.total_s if deadline is None else deadline
+                if pause > 0 and (self.rest_s > 0 or time + pause > last):
                     return Failure.PAUSED
-                if wait > 0 and now + wait > end:
+                if wait > 0 and time + wait > end:
                     return Failure.RATE_LIMIT
                 if pause <= 0 and wait <= 0:
                     break
                 await self._clock.sleep(max(pause, wait))
             self._count += 1
-            ticket = Ticket(self._count, now, tokens)
+            ticket = Ticket(self._count, time, tokens)
             self._window.append(ticket)
             return ticket
 
     def record(self, ticket: Ticket, answer: ModelReply | RequestFailure | None, tokens: int) -> None:
         """Learn from the result of a request (``None``: it was not sent or was cancelled), which took ``tokens``."""
-        now = self._clock.monotonic()
+        time = self._clock.monotonic()
         ticket.tokens = tokens
         is_news = ticket.number > self._last_failed  # it was sent after the last failure was counted
         if answer is None:
@@ -108,11 +108,11 @@ class Limiter:
                 self._failures += 1
                 self._last_failed = self._count
                 self.concurrency, self._quick = 1 if self.rest_s else max(1, self.concurrency // 2), 0
-            self._resume_at = max(self._resume_at, now + max(answer.wait_s or 0.0, self.rest_s))
+            self._resume_at = max(self._resume_at, time + max(answer.wait_s or 0.0, self.rest_s))
         elif is_news:
             self._failures = 0
             if isinstance(answer, ModelReply):
-                self._quick = self._quick + 1 if now - ticket.at <= self._settings.timeout_s / 2 else 0
+                self._quick = self._quick + 1 if time - ticket.at <= self._settings.timeout_s / 2 else 0
             if self._quick >= self.concurrency:
                 self.concurrency, self._quick = min(2 * self.concurrency, self._settings.in_flight), 0
 
@@ -124,8 +124,8 @@ class Limiter:
 
     def _rate_wait(self, tokens: int) -> float:
         """Seconds until the own rates allow a request of ``tokens``."""
-        now, settings = self._clock.monotonic(), self._settings
-        while self._window and self._window[0].at + _MINUTE <= now:
+        time, settings = self._clock.monotonic(), self._settings
+        while self._window and self._window[0].at + _MINUTE <= time:
             self._window.popleft()
         if not self._window:
             return 0.0
@@ -133,4 +133,4 @@ class Limiter:
         is_full = most_requests is not None and len(self._window) >= most_requests
         if most_tokens is not None:
             is_full |= sum(ticket.tokens for ticket in self._window) + tokens > most_tokens
-        return self._window[0].at + _MINUTE - now if is_full else 0.0
+        return self._window[0].at + _MINUTE - time if is_full else 0.0

@@ -587,7 +587,7 @@ def test_money_is_exact():
 
 def test_seconds_count_overlapping_waits_once():
     clock = [0.0]
-    budget = Budget(Limits(seconds=8), now=lambda: clock[0])
+    budget = Budget(Limits(seconds=8), clock=lambda: clock[0])
     with budget.waiting():
         clock[0] = 3
         with budget.waiting():  # two at a time are no more than one
