@@ -462,17 +462,17 @@ def _parts(spec: SpecLike, first: Callable[[str], str] | None = None) -> tuple[s
 def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
     """The text of a spec, which is parsed as this spec and no other. Raises :class:`OccupantNameError`."""
     try:
-        inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
+        texts = {
+            name: value if isinstance(value, str) and is_plain_name(value) and value not in YAML_VALUES else repr(value)
+            for name, value in sorted(parameters.items())
+        }
+        inside = ", ".join(f"{name}={value}" for name, value in texts.items())
         text = f"{kind}({inside})" if inside else kind
         if not inside or _parts(text) == (kind, parameters):
             return text
     except (RecursionError, ValueError):  # a value nested too deep, or a number with too many digits
         pass
     raise OccupantNameError(f"{kind} has parameters that cannot be written as text: {quote(parameters)}")
-
-
-def _value_text(value: object) -> str:
-    return value if isinstance(value, str) and is_plain_name(value) and value not in YAML_VALUES else repr(value)
 
 
 def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict[str, Any]]:

@@ -58,11 +58,6 @@ def label_rows(folder: Path) -> Iterable[Values]:
                 }  # fmt: skip
 
 
-def hint_values(folder: Path) -> Iterable[Values]:
-    """One row per arm of the hint experiment."""
-    return hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8")))
-
-
 def people_rows(folder: Path) -> Iterable[Values]:
     """Accuracy of the behaviour-cloned policy in predicting people's acts."""
     report = document(folder, "people.json")
@@ -132,7 +127,7 @@ TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
     "partners.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(PARTNERS)),
     "differences.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(DIFFERENCES)),
     "labels.csv": label_rows,
-    "hints.csv": hint_values,
+    "hints.csv": lambda folder: hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))),
     "people.csv": people_rows,
     "language_model.csv": language_model_rows,
     "speed.csv": speed_rows,

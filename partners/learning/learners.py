@@ -174,7 +174,7 @@ class Learner:
 
     def _ppo_batch(self, experience: Experience) -> LearningBatch:
         """Advantages, returns and the columns of the optional terms, one row per decision."""
-        settings, network, place = self.settings, self.network, experience.place
+        settings, network, slot = self.settings, self.network, experience.slot
         inputs, targets = network.prepare(experience.features), self._targets(experience)
         regrets, unread = self._regrets(experience), experience.unread_label
         if self.critic is None:
@@ -185,7 +185,8 @@ class Learner:
         advantage, returns = generalized_advantages(
             experience.reward, experience.dense(value), experience.is_decision, settings.gamma, settings.lam
         )
-        advantages = standardize(advantage.view(-1)[place])
+        advantages = advantage.view(-1)[slot]
+        advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + ROUNDING)
         if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
             advantages = advantages * regrets[:, -1].isnan()
         return LearningBatch(
@@ -195,7 +196,7 @@ class Learner:
             experience.oA,
             drop_label(experience.log_prob, experience.label_log_odds, unread),
             advantages,
-            returns.view(-1)[place],
+            returns.view(-1)[slot],
             self._reference_logits(inputs),
             regrets,
             targets,
@@ -206,8 +207,8 @@ class Learner:
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
         returns = discounted_returns(experience.reward, experience.is_decision, self.settings.gamma)
-        seat = experience.seat.repeat(len(experience.reward))[experience.place]
-        weight = returns.view(-1)[experience.place]
+        seat = experience.seat.repeat(len(experience.reward))[experience.slot]
+        weight = returns.view(-1)[experience.slot]
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
@@ -344,11 +345,6 @@ def drop_label(log_prob: Tensor, label_log_odds: Tensor, unread_label: Tensor | 
     probabilities and their gradients do not show. ``label_log_odds[B]``: of INSIST to PROPOSE.
     """
     return log_prob if unread_label is None else log_prob - logsigmoid(label_log_odds * unread_label)
-
-
-def standardize(values: Tensor) -> Tensor:
-    """``values`` shifted and scaled to zero mean and unit standard deviation."""
-    return (values - values.mean()) / (values.std(correction=0) + ROUNDING)
 
 
 def generalized_advantages(

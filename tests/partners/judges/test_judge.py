@@ -19,9 +19,20 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
-from partners.judges.episodes import describe_games, explain_label, scripted_games, worked_episodes
 from partners.judges.judge import JudgeError, JudgeReward, Verdict
-from partners.judges.language_model import NUDGE, SYSTEM, LLMJudge, llm_judge, prompt_header, question, read_verdict
+from partners.judges.language_model import (
+    NUDGE,
+    SYSTEM,
+    LLMJudge,
+    describe_games,
+    explain_label,
+    llm_judge,
+    prompt_header,
+    question,
+    read_verdict,
+    scripted_games,
+    worked_episodes,
+)
 from partners.judges.styles import Style, shows_style
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import RewardPerSeat, reward_of

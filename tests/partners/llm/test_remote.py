@@ -23,9 +23,8 @@ from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.llm.remote.chat import legal_schema, request_body, retry_after
-from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.client import Clock, Limiter, RemoteClient
 from partners.llm.remote.failures import RequestFailure
-from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, TOKEN_LIMITS, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, completion
