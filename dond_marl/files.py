@@ -167,7 +167,7 @@ def atomic_replace(path: Path) -> Iterator[Path]:
     A reader, or a kill at any moment, finds either the complete old file or the complete new one. An ``OSError`` names
     ``path``.
     """
-    # A name that cannot be foreseen, and never an existing file: a link under it would be written through.
+    # An unpredictable name, and never an existing file: a link under it would be written through.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         temporary.touch(exist_ok=False)

@@ -139,14 +139,14 @@ def check_needs(specs: Iterable[Spec], allow: Permission, origin: str, advice: s
 
 
 def missing_needs(spec: Spec, allow: Permission) -> frozenset[Need]:
-    """What ``spec`` needs and ``allow`` lacks."""
+    """The needs of ``spec`` that ``allow`` lacks."""
     if spec.needs <= allow.needs:
         return frozenset()
     return frozenset(needs_of(spec, allow.folders)) - allow.needs
 
 
 def needs_of(spec: Spec, folders: Iterable[Path] = ()) -> Iterator[Need]:
-    """What a spec needs, occupants inside included; weights under one of the ``folders`` need nothing."""
+    """The needs of a spec, occupants inside included; weights under one of the ``folders`` need nothing."""
     if names_file(spec.kind):
         yield "code"
     if spec.kind in QUERYING:

@@ -253,11 +253,11 @@ class HintSource(Protocol):
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
     """Decisions ``act_type[B]``, ``oA[B, 3]`` of confidence 1, ``FREE``. ``ValueError`` for what int8 cannot hold."""
-    act, kept = (np.asarray(array).astype(np.int8, copy=False) for array in (act_type, oA))
-    for narrow, array in ((act, act_type), (kept, oA)):
+    act, items = (np.asarray(array).astype(np.int8, copy=False) for array in (act_type, oA))
+    for narrow, array in ((act, act_type), (items, oA)):
         if narrow is not array and not np.array_equal(narrow, array):
             raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(array)}")
-    return Decisions(act, kept, constant(1.0, np.float32, len(act)), constant(Cause.FREE, np.int8, len(act)))
+    return Decisions(act, items, constant(1.0, np.float32, len(act)), constant(Cause.FREE, np.int8, len(act)))
 
 
 def are_offers(act: NDArray[np.integer]) -> Bools:

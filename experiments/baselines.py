@@ -223,9 +223,7 @@ def _arm_config(arm: ArmConfig, comparison: ComparisonSection) -> Config | Train
         training = load_config(path, (*options, "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
             raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
-        if acts is None:
-            return training
-        return _shorten_training(training, acts)
+        return training if acts is None else _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     changed = _changed_learners(arm, path, comparison.learners)
     league: Config = load_config(path, (*options, *changed, *unmeasured))
@@ -499,12 +497,9 @@ def find_row(rows: Sequence[Row], job: Job, opponents: Opponents) -> Row | None:
     seed = None if job.config is None else job.seed
     for row in reversed(rows):
         submission, benchmark = row["submission"], row["benchmark"]
-        same = (
-            submission["name"] == job.arm.name
-            and submission["seed"] == seed
-            and submission["settings_sha256"] == job.digest
-        )
-        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, members_hash(opponents.partners)):
+        run = submission["name"], submission["seed"], submission["settings_sha256"]
+        protocol = benchmark["version"], benchmark["roster_sha256"]
+        if run == (job.arm.name, seed, job.digest) and protocol == (VERSION, members_hash(opponents.partners)):
             return row
     return None
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 import numpy as np
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from dond.cli.shell import FILE, print_line
 from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
@@ -72,11 +72,7 @@ MODEL_OPTIONS = {
 }  # default options of its queries
 
 
-def _parse_hinter(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
-    return value if value in WORDS else occupant(value)
-
-
-Hinter = Annotated[Occupant, WrapValidator(_parse_hinter)]
+Hinter = Annotated[Occupant, WrapValidator(lambda value, occupant: value if value in WORDS else occupant(value))]
 
 
 class HintExperimentSection(Section):
@@ -480,10 +476,12 @@ def draw_curves(path: Path, experiment: HintExperiment) -> None:
 def _panel(axes: Axes, experiment: HintExperiment, value: Callable[[Measurement], float], title: str) -> None:
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     dropouts = sorted({arm.dropout for arm in arms})
+    hinters = [name for name in dict.fromkeys(arm.hinter for arm in arms) if name not in FIXED_COLOURS]
     for arm in arms:
         decisions, shares = learning_curve(experiment, arm, value)
         mean, low, high = (np.array([getattr(share, end) for share in shares]) for end in ("mean", "low", "high"))
-        colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
+        colour = FIXED_COLOURS.get(arm.hinter) or COLOURS[hinters.index(arm.hinter) % len(COLOURS)]
+        line = _LINES[dropouts.index(arm.dropout) % len(_LINES)]
         axes.fill_between(decisions, low, high, color=colour, alpha=0.13, linewidth=0)
         label = "no hints" if arm.hinter == NO_HINTS else arm.name
         axes.plot(decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=label)
@@ -501,12 +499,6 @@ def _floor(experiment: HintExperiment) -> float:
     late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
     least = min(min(mark.hinted, mark.alone) for mark in late)
     return max(0.0, math.floor(10 * least) / 10 - 0.1)
-
-
-def _colour(arm: HintArm, arms: Sequence[HintArm]) -> str:
-    """The colour of an arm: fixed for ``none`` and ``random``, otherwise by the order of the experiment."""
-    hinters = [name for name in dict.fromkeys(other.hinter for other in arms) if name not in FIXED_COLOURS]
-    return FIXED_COLOURS.get(arm.hinter) or COLOURS[hinters.index(arm.hinter) % len(COLOURS)]
 
 
 FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"

@@ -50,7 +50,7 @@ def ship_expert(run: Path, member: str, target: Path) -> dict[str, Any]:
 
 
 def _training(folder: Path, member: str) -> dict[str, Any]:
-    """How a learner was trained: the settings of the league, and the learner's own decisions."""
+    """The training of a learner: the settings of the league, and the learner's own decisions."""
     with ReadLedger(folder / LEDGER) as ledger, ledger.snapshot():
         settings, states = yaml.safe_load(ledger.settings()), ledger.states()
     settings = {key: value for key, value in settings.items() if key not in ("logging", "backend")}

@@ -174,12 +174,12 @@ class SaysPropose:
 
     @property
     def joint_key(self) -> Hashable:
-        """As :class:`JointPlayer` says; a partner that acts alone has a key of its own."""
+        """The key of :class:`JointPlayer`; a partner that acts alone has a key of its own."""
         return type(self), self.of.joint_key if isinstance(self.of, JointPlayer) else id(self)
 
     @staticmethod
     def act_jointly(players: Sequence[SaysPropose], sizes: Sequence[int], turns: Turns) -> Decisions:
-        """As :class:`JointPlayer` says, of players whose partners act jointly."""
+        """Act as :class:`JointPlayer` says, for players whose partners act jointly."""
         inner = [player.of for player in players]
         return _proposing(cast(JointPlayer, inner[0]).act_jointly(inner, sizes, turns))
 

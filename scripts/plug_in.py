@@ -39,7 +39,7 @@ class Example(NamedTuple):
     """One runnable file of ``scripts/examples``."""
 
     name: str
-    what: str
+    kind: str
     library: str  # the distribution that is demonstrated
     others: tuple[str, ...] = ()  # libraries whose versions are shown too
     apart: tuple[str, ...] = ()  # requirements of its own virtual environment; none: it runs in this one
@@ -162,7 +162,7 @@ def _line(row: ExampleResult) -> str:
     example, versions, outcome, works = row
     link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
     note = "" if not example.apart else " (in an environment of its own)"
-    cells = (link, example.what + note, versions, outcome, "yes" if works else "no")
+    cells = (link, example.kind + note, versions, outcome, "yes" if works else "no")
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 

@@ -198,12 +198,7 @@ def plane(folder: Path) -> Picture:
         all_arms.set_xlim(least - 0.9, most + 0.3)
         line.set_xlim(5, 7.8)
         for axes, labelled in ((near, close), (all_arms, [arm for arm in inside if arm not in close])):
-            axes.plot(
-                [arm.points.mean for arm in best],
-                [arm.nashconv.mean for arm in best],
-                color=FAINT,
-                linewidth=1,
-            )
+            axes.plot([arm.points.mean for arm in best], [arm.nashconv.mean for arm in best], color=FAINT, linewidth=1)
             for arm in close if axes is near else inside:
                 colour = COLOURS[4] if not arm.arm.learned else COLOURS[0] if arm in best else COLOURS[2]
                 filled = colour if _is_usual(arm, usual) else PAPER
@@ -291,15 +286,11 @@ def families(folder: Path) -> Picture:
             _label(axes, y, label.replace("_", " "))
         axes.plot([best[label] for label in labels], places, "|", color=INK, markersize=10, label="mean best response")
         for colour, (name, points) in zip(COLOURS, means.items(), strict=False):
-            axes.plot(
-                [points[label] for label in labels], places, "o", color=colour, markersize=5, alpha=0.8, label=name
-            )
+            x = [points[label] for label in labels]
+            axes.plot(x, places, "o", color=colour, markersize=5, alpha=0.8, label=name)
         _rows_axes(axes, places, "points of ten, mean over the family's members and both seats")
         familiar = sum(label not in unknown for label in labels)
-        for text, y in (
-            ("known families (program in the train roster)", 0.35),
-            ("new families", familiar + 0.95),
-        ):
+        for text, y in (("known families (program in the train roster)", 0.35), ("new families", familiar + 0.95)):
             axes.text(0.005, y, text, fontsize=7, color=FAINT, va="center", transform=axes.get_yaxis_transform())
         figure.legend(loc="lower center", ncols=3, frameon=False, fontsize=TEXT)
         _title(figure, "Where the points come from: families of partners, roster dev2")

@@ -160,7 +160,7 @@ class NegMASWorker:
         return self._process
 
     def _last_words(self, reason: str) -> str:
-        """End the process; returns ``why`` with the last line of its standard error."""
+        """End the process; returns ``reason`` with the last line of its standard error."""
         last = ""
         if self._log is not None:
             size = self._log.seek(0, os.SEEK_END)

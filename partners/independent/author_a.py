@@ -105,7 +105,7 @@ def backward_reasoner(position):
 
 @program(memory=True, chance=False)
 def zeuthen_reader(position):
-    """Guesses the other's values from its acts and then follows Zeuthen (1930; Harsanyi 1956): whoever has more to
+    """Guesses the other's values from its acts and then follows Zeuthen (1930; Harsanyi 1956): the seat with more to
     lose from a breakdown, relative to its own claim, gives way, and just enough that it is the other's turn.
     """
     pool, other_values, got = position.pool, guessed_values(position), position.worth(position.offer)

@@ -191,7 +191,7 @@ def ritual_host(p):
 
 @program(memory=True, chance=True)
 def bluffer(p):
-    """Pretends to love the pile that means least to him: insists on all of it beside his true favourite, for one to
+    """Pretends to love the pile that means least to him: insists on all of it and his true favourite, for one to
     three acts. Then he gives it up with a great sigh and wants the pile he really loves, and more, in return.
     If the other lets him have the decoy and keeps the rest, he is caught, and half the time comes down fast.
     """

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dond_marl.game import ITEMS, Act, Ending, Triple, rest
 from dond_marl.records.transcript import describe_items
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Bools, Int8s
+from dond_marl.seats import Int8s
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
 from partners.judges.styles import Style, count_offers, score_leads, shows_style, style_named
 from partners.llm.budget import Limits
@@ -55,21 +55,13 @@ _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
 
 
-class LabelledGames(NamedTuple):
-    """Games with a label for one seat."""
-
-    games: Games
-    seat: int
-    labels: Bools  # [N] whether the seat shows the style
-
-
-def worked_episodes(style: Style, number: int, seed: int = 0) -> LabelledGames:
-    """``number`` (1..100) labelled games of seat_0 between scripted partners, on training scenarios: yes, no, ..."""
+def worked_episodes(style: Style, number: int, seed: int = 0) -> Games:
+    """``number`` (1..100) games of scripted partners, on training scenarios; seat_0 shows the style in every other."""
     games = scripted_games(seed, _PLAYED)
     labels = shows_style(style, games)[:, 0]
     yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
     chosen = [(yes, no)[i % 2][i // 2] for i in range(number)]
-    return LabelledGames(games.rows(np.array(chosen, dtype=np.int64)), 0, labels[chosen])
+    return games.rows(np.array(chosen, dtype=np.int64))
 
 
 @lru_cache(maxsize=8)
@@ -151,10 +143,8 @@ def prompt_header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
     """The common beginning of all prompts about a style: the task, and ``examples`` worked episodes."""
     worked = worked_episodes(style, examples, seed)
     parts = [TASK]
-    for game, text in enumerate(describe_games(worked.games, worked.seat)):
-        parts.append(
-            f"{_question(game + 1, text, style)}\nAnswer: {explain_label(style, worked.games, game, worked.seat)}"
-        )
+    for game, text in enumerate(describe_games(worked, 0)):
+        parts.append(f"{_question(game + 1, text, style)}\nAnswer: {explain_label(style, worked, game, 0)}")
     return "\n\n".join(parts)
 
 

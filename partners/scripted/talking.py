@@ -18,7 +18,7 @@ from dond_marl.game import ITEMS, MAX_VALUE, Triple
 from dond_marl.occupants import SpecLike
 from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Turns
-from dond_marl.solvers.contexts import beliefs
+from dond_marl.solvers.contexts import beliefs, splits_of
 from partners.parameters import Share, check_number
 from partners.scripted.base import ScriptedPartner, Wrapper
 from partners.scripted.offers import answer, offer_worth, own_turn
@@ -132,7 +132,7 @@ class Listener(ScriptedPartner):
         return answer(turns, offer_worth(turns) >= least, claims[position])
 
     def summary(self, turns: Turns) -> NDArray[np.int8]:
-        """Its memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""
+        """The memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""
         values, has_claim = claimed_values(turns)
         return np.concatenate([values * has_claim[:, None], has_claim[:, None]], axis=1)
 
@@ -164,7 +164,7 @@ def claim_against(
 
     Of equal ones the partner gets the most items, then the first in lexicographic order.
     """
-    splits = _splits(tuple(counts.tolist()))
+    splits = splits_of(counts[None]).oA[0]
     points = splits.astype(np.int64) @ my_values.astype(np.int64)
     chance = accepted_splits(counts, types, leave).astype(np.float64) @ weights
     worth = np.rint(points * chance * _EXACT)
@@ -175,18 +175,11 @@ def claim_against(
 
 def accepted_splits(counts: Int8s, types: Int8s, leave: float) -> Bools:
     """The claims, in lexicographic order, that a partner of each of ``types[K, 3]`` accepts, ``[G, K]`` bool."""
-    splits = _splits(tuple(counts.tolist())).astype(np.int64)
+    splits = splits_of(counts[None]).oA[0].astype(np.int64)
     values = types.astype(np.int64)
     remaining = (counts.astype(np.int64) - splits) @ values.T
-    return remaining >= leave * (values @ counts.astype(np.int64)) - _NEEDED
-
-
-@lru_cache(maxsize=2048)
-def _splits(counts: tuple[int, ...]) -> Int8s:
-    """Every split of a pool, ``[G, 3]``, in lexicographic order."""
-    splits = np.indices(tuple(count + 1 for count in counts), dtype=np.int8).reshape(3, -1).T
-    splits.flags.writeable = False
-    return splits
+    accepted: Bools = remaining >= leave * (values @ counts.astype(np.int64)) - _NEEDED
+    return accepted
 
 
 def believed_payoffs(counts: Int8s, my_values: Int8s, prior: str, claims: Int8s, leave: float) -> Doubles:
@@ -196,7 +189,7 @@ def believed_payoffs(counts: Int8s, my_values: Int8s, prior: str, claims: Int8s,
     """
     listeners = beliefs(prior, counts[None], my_values[None])
     types, weights = listeners.types[0], listeners.weights[0]
-    splits = _splits(tuple(counts.tolist())).astype(np.int64)
+    splits = splits_of(counts[None]).oA[0].astype(np.int64)
     listener_points = splits @ types.T.astype(np.int64)  # [G, K] what each split is worth to each listener
     order = np.argsort(splits.sum(axis=1), kind="stable")  # of equal splits the first, as claim_against has it
     points = (counts.astype(np.int64) - splits) @ my_values.astype(np.int64)

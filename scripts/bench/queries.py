@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,9 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     )
     yield _row("evaluate, as member", _count_queries(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
     with tempfile.TemporaryDirectory() as folder:
-        yield _row("bench", _count_queries(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))
+        options: dict[str, Any] = {"sample": field.size, "allow_uncommitted": True, "declare": "none"}
+        queries = _count_queries(lambda: benchmark(SPEC, [OTHER], results=f"{folder}/bench.jsonl", **options))
+        yield _row("bench", queries, _in_games(field))
         settings = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
         settings["logging.output_dir"] = folder
         queries = _count_queries(lambda: play_league("league_scripted.yaml", settings))
@@ -63,10 +66,6 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
 def _row(use: str, queries: int, needed: int) -> BenchmarkRow:
     note, ratio = f"{queries:,} decisions queried, {needed:,} needed", queries / needed
     return BenchmarkRow(f"queries: {use}", "of need", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR, note=note)
-
-
-def _bench(results: str, sample: int) -> object:
-    return benchmark(SPEC, [OTHER], results=results, sample=sample, allow_uncommitted=True, declare="none")
 
 
 def _count_queries(use: Callable[[], object]) -> int:

@@ -1,4 +1,4 @@
-"""Suites of the benchmark: rows of name, unit, ours, peer and bar. What each side does is said where it is made."""
+"""Suites of the benchmark: rows of name, unit, ours, peer and bar. Each side is described where it is made."""
 
 from __future__ import annotations
 

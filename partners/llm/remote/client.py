@@ -309,7 +309,7 @@ class RemoteClient:
             self.tally[f"failed_{answer.failure}"] += 1
             self._notices.add_query(answer)
             return ModelReply(failure=answer.failure)
-        self._notices.answered = True
+        self._notices.has_reply = True
         self.tally["replies"] += 1
         self.tally["prompt_tokens"] += answer.usage.prompt_tokens
         self.tally["completion_tokens"] += answer.usage.completion_tokens

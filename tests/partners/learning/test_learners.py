@@ -117,7 +117,7 @@ def test_update_without_finite_weights_is_refused(settings):
 
 def nothing() -> Experience:
     made = experience()
-    rows = {name: getattr(made, name)[:0] for name in (*ROWS, "place")}
+    rows = {name: getattr(made, name)[:0] for name in (*ROWS, "slot")}
     return made._replace(**rows, reward=torch.zeros_like(made.reward))
 
 
@@ -238,7 +238,7 @@ def test_single_decision_update_is_finite(settings):
     made = experience()
     row = int(made.slot[0])
     single = made._replace(
-        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
         reward=torch.zeros_like(made.reward),
     )
     assert row == single.slot.item()
@@ -279,7 +279,7 @@ def test_the_seats_do_not_share_a_baseline():
     last[0, :] = torch.where(one_turn, torch.where(made.seat == 0, 0.9, 0.1), 0.0)
     rows = one_turn[made.slot % made.reward.shape[1]]
     only = made._replace(
-        **{name: getattr(made, name)[rows] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        **{name: getattr(made, name)[rows] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
         reward=last,
     )
     assert {0, 1} == set(made.seat[only.slot % made.reward.shape[1]].tolist())
