@@ -58,7 +58,7 @@ def check_partner(
     """Check ``partner`` in ``games`` games of each kind, with at most ``max_count`` items of a type.
 
     ``games``: by default 4, or 1 where answers are expensive. ``sources`` and ``variants`` (rules, and whether values
-    are revealed) restrict the kinds to those that it supports. ``report`` is told first how many decisions that takes.
+    are revealed) restrict the kinds to those that it supports. ``report`` first gets the number of decisions.
     Raises :class:`AssertionError` naming the first violation and its position, and ``ValueError`` for other ``games``.
     """
     _check_kind(partner)

@@ -37,8 +37,8 @@ def cache_folder() -> Path:
     ``$DOND_MARL_CACHE`` names another one; relative values are ignored, as in the specification. Raises
     :class:`~dond_marl.errors.InputError`.
     """
-    own, shared = os.environ.get("DOND_MARL_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    for path, inside in ((own, ""), (shared, "dond-marl"), ("~", ".cache/dond-marl")):
+    project, shared = os.environ.get("DOND_MARL_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    for path, inside in ((project, ""), (shared, "dond-marl"), ("~", ".cache/dond-marl")):
         with suppress(InputError):
             if (folder := user_path(path or "")).is_absolute():
                 return folder / inside
@@ -167,7 +167,7 @@ def atomic_replace(path: Path) -> Iterator[Path]:
     A reader, or a kill at any moment, finds either the complete old file or the complete new one. An ``OSError`` names
     ``path``.
     """
-    # A name that cannot be foreseen, and never an existing file: a link under it would be written through.
+    # An unpredictable name, and never an existing file: a link under it would be written through.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         temporary.touch(exist_ok=False)

@@ -305,16 +305,16 @@ def apply(state: State, action: Action, message: str = "") -> State:
     if act <= Act.INSIST:
         oA = action.oA
         try:
-            made = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
+            action_played = Action(act, (index(oA[0]), index(oA[1]), index(oA[2])))
         except TypeError:
             raise IllegalAct(f"{act.name} needs oA to be {len(ITEMS)} integers; got {_short(oA)}") from None
-        claims = (made.oA, state.claims[1]) if seat == 0 else (state.claims[0], made.oA)
+        claims = (action_played.oA, state.claims[1]) if seat == 0 else (state.claims[0], action_played.oA)
     else:
-        made = Action(act)  # oA is ignored: canonically zeros
+        action_played = Action(act)  # oA is ignored: canonically zeros
         claims = state.claims
     outcome = _outcome(state, act, seat, claims)
     messages = (*state.messages, message) if state.rules.message_length else ()
-    return State(state.scenario, state.rules, (*state.history, made), claims, outcome, messages)
+    return State(state.scenario, state.rules, (*state.history, action_played), claims, outcome, messages)
 
 
 def forfeit(state: State, rule_broken: str) -> State:

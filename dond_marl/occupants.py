@@ -139,14 +139,14 @@ def check_needs(specs: Iterable[Spec], allow: Permission, origin: str, advice: s
 
 
 def missing_needs(spec: Spec, allow: Permission) -> frozenset[Need]:
-    """What ``spec`` needs and ``allow`` lacks."""
+    """The needs of ``spec`` that ``allow`` lacks."""
     if spec.needs <= allow.needs:
         return frozenset()
     return frozenset(needs_of(spec, allow.folders)) - allow.needs
 
 
 def needs_of(spec: Spec, folders: Iterable[Path] = ()) -> Iterator[Need]:
-    """What a spec needs, occupants inside included; weights under one of the ``folders`` need nothing."""
+    """The needs of a spec, occupants inside included; weights under one of the ``folders`` need nothing."""
     if names_file(spec.kind):
         yield "code"
     if spec.kind in QUERYING:
@@ -200,11 +200,11 @@ def catalogue() -> dict[str, Factory]:
         except (Exception, SystemExit) as error:  # noqa: BLE001  # one broken third-party package must not break the others
             reason = f"{entry.value} does not load: {error_line(error)}"
             loaded = _raising(OccupantNameError(f"{quote(entry.name)} cannot be used: {reason}"))
-        new = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
-        doubled = sorted(factories.keys() & new.keys())
+        added = dict(loaded) if isinstance(loaded, Mapping) else {entry.name: loaded}
+        doubled = sorted(factories.keys() & added.keys())
         if doubled:
             raise OccupantNameError(f"{entry.value} registers {', '.join(doubled)} in {GROUP}, which is taken already")
-        factories.update(new)
+        factories.update(added)
     return dict(sorted(factories.items()))
 
 
@@ -360,15 +360,15 @@ def _digest(code: bytes) -> str:
 
 def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
     """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
-    code, (place, _, name) = _read_code(noun, kind), kind.rpartition(":")
+    code, (path, _, name) = _read_code(noun, kind), kind.rpartition(":")
     if digest is not None and digest != _digest(code):
         raise OccupantNameError(
-            f"{place} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
+            f"{path} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
-    factory = _run_file(str(user_path(place).resolve()), code).get(name)
+    factory = _run_file(str(user_path(path).resolve()), code).get(name)
     if not callable(factory):
-        raise OccupantNameError(f"{place} holds no class or function {name}, which the {noun} {quote(kind)} needs")
+        raise OccupantNameError(f"{path} holds no class or function {name}, which the {noun} {quote(kind)} needs")
     return cast("Callable[..., Any]", factory)
 
 
@@ -462,17 +462,17 @@ def _parts(spec: SpecLike, first: Callable[[str], str] | None = None) -> tuple[s
 def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
     """The text of a spec, which is parsed as this spec and no other. Raises :class:`OccupantNameError`."""
     try:
-        inside = ", ".join(f"{name}={_value_text(value)}" for name, value in sorted(parameters.items()))
+        texts = {
+            name: value if isinstance(value, str) and is_plain_name(value) and value not in YAML_VALUES else repr(value)
+            for name, value in sorted(parameters.items())
+        }
+        inside = ", ".join(f"{name}={value}" for name, value in texts.items())
         text = f"{kind}({inside})" if inside else kind
         if not inside or _parts(text) == (kind, parameters):
             return text
     except (RecursionError, ValueError):  # a value nested too deep, or a number with too many digits
         pass
     raise OccupantNameError(f"{kind} has parameters that cannot be written as text: {quote(parameters)}")
-
-
-def _value_text(value: object) -> str:
-    return value if isinstance(value, str) and is_plain_name(value) and value not in YAML_VALUES else repr(value)
 
 
 def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict[str, Any]]:
@@ -498,7 +498,7 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Dict) and None not in node.keys:  # None: ``**``
         return {ast.literal_eval(key): _value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
     if isinstance(node, ast.List):
-        return [_value(each) for each in node.elts]
+        return [_value(element) for element in node.elts]
     return ast.literal_eval(node)
 
 
@@ -533,11 +533,13 @@ def _short(name: str, *, steps: bool) -> str | None:
     inner = {key: _short(value, steps=steps) for key, value in parameters.items() if isinstance(value, str)}
     if not isinstance(path, str) and not any(inner.values()):
         return None
-    rest = ", ".join(key if value is True else f"{key}={inner.get(key) or value}" for key, value in parameters.items())
+    arguments = ", ".join(
+        key if value is True else f"{key}={inner.get(key) or value}" for key, value in parameters.items()
+    )
     if not isinstance(path, str):
-        return f"{kind}({rest})"
-    place = _place(path, steps) if kind == "checkpoint" else f"{kind} {_place(path, steps)}"
-    return f"{place} ({rest})" if rest else place
+        return f"{kind}({arguments})"
+    shown = _place(path, steps) if kind == "checkpoint" else f"{kind} {_place(path, steps)}"
+    return f"{shown} ({arguments})" if arguments else shown
 
 
 def _place(path: str, steps: bool) -> str:

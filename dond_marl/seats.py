@@ -59,12 +59,12 @@ class History:
     __slots__ = ("_act", "_acts", "_messages", "_oA", "_offers", "_rows", "turns_taken")
 
     def __init__(
-        self, acts: Int8s, offers: Int8s, taken: int, rows: Rows | None = None, messages: Texts | None = None
+        self, acts: Int8s, offers: Int8s, turns_taken: int, rows: Rows | None = None, messages: Texts | None = None
     ) -> None:
         self._acts, self._offers = acts, offers  # [T, N] and [T, 3, N]
         self._rows = rows  # columns of the games at the table, None for all
         self._messages = messages  # [T, N], None where there are none
-        self.turns_taken = taken
+        self.turns_taken = turns_taken
         self._act: Int8s | None = None
         self._oA: Int8s | None = None
 
@@ -152,8 +152,10 @@ class Turns(NamedTuple):
 
     def rows(self, index: Rows | slice) -> Turns:
         """Some of the games, in the order of ``index``; a slice copies nothing."""
-        rules, prior, counts, mine, theirs, history, *others = self
-        before, after = ([_take_rows(array, index) for array in some] for some in ((counts, mine, theirs), others))
+        rules, prior, counts, my_values, partner_values, history, *columns = self
+        before, after = (
+            [_take_rows(array, index) for array in arrays] for arrays in ((counts, my_values, partner_values), columns)
+        )
         return Turns._make((rules, prior, *before, history.rows(index), *after))
 
 
@@ -251,11 +253,11 @@ class HintSource(Protocol):
 
 def decide(act_type: NDArray[np.generic], oA: NDArray[np.generic]) -> Decisions:
     """Decisions ``act_type[B]``, ``oA[B, 3]`` of confidence 1, ``FREE``. ``ValueError`` for what int8 cannot hold."""
-    act, kept = (np.asarray(given).astype(np.int8, copy=False) for given in (act_type, oA))
-    for narrow, given in ((act, act_type), (kept, oA)):
-        if narrow is not given and not np.array_equal(narrow, given):
-            raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(given)}")
-    return Decisions(act, kept, constant(1.0, np.float32, len(act)), constant(Cause.FREE, np.int8, len(act)))
+    act, items = (np.asarray(array).astype(np.int8, copy=False) for array in (act_type, oA))
+    for narrow, array in ((act, act_type), (items, oA)):
+        if narrow is not array and not np.array_equal(narrow, array):
+            raise ValueError(f"decisions must be whole numbers in -128..127; got {quote(array)}")
+    return Decisions(act, items, constant(1.0, np.float32, len(act)), constant(Cause.FREE, np.int8, len(act)))
 
 
 def are_offers(act: NDArray[np.integer]) -> Bools:
@@ -313,8 +315,8 @@ def turns_after(
 
     The other arrays are ``[B, 3]``; ``offer_for_me``: what the partner's latest claim leaves, zeros before its first.
     """
-    taken, size = acts.shape
-    last = acts[-1] if taken else constant(NO_ACT_YET, np.int8, size)
+    turns_taken, size = acts.shape
+    last = acts[-1] if turns_taken else constant(NO_ACT_YET, np.int8, size)
     mask = np.ones((size, len(Act)), dtype=bool)
     mask[:, Act.AGREE] = are_offers(last)
     return Turns(
@@ -323,10 +325,10 @@ def turns_after(
         counts=counts,
         my_utilities=my_utilities,
         partner_utilities=constant(0, np.int8, size, 3) if partner_utilities is None else partner_utilities,
-        history=History(acts, offers, taken),
+        history=History(acts, offers, turns_taken),
         last_partner_act=last,
         last_partner_offer_for_me=offer_for_me,
-        turns_remaining=constant(rules.max_turns - taken, np.int8, size),
+        turns_remaining=constant(rules.max_turns - turns_taken, np.int8, size),
         act_mask=mask,
         hint_features=no_hints(size),
         noise=no_noise(size),

@@ -315,16 +315,16 @@ class _Draws(NamedTuple):
     value: Table  # [W]
     drawn: Table  # [R, W]
 
-    def take(self, some: Index) -> _Draws:
-        """The same for ``some`` of the partners."""
-        return _Draws(tuple(points[:, some] for points in self.arms), self.value[some], self.drawn[:, some])
+    def take(self, partners: Index) -> _Draws:
+        """The same for a part of the partners."""
+        return _Draws(tuple(points[:, partners] for points in self.arms), self.value[partners], self.drawn[:, partners])
 
 
 def _draw_seeds(first: Table, second: Table | None = None) -> _Draws:
     arms = (first,) if second is None else (first, second)
     # einsum, as BLAS would start threads, which take longer than such products where other processes run.
-    drawn = [np.einsum("rn,nw->rw", _seed_weights(len(own), arm), own) for arm, own in enumerate(arms)]
-    means = [own.mean(axis=0) for own in arms]
+    drawn = [np.einsum("rn,nw->rw", _seed_weights(len(scores), arm), scores) for arm, scores in enumerate(arms)]
+    means = [scores.mean(axis=0) for scores in arms]
     return (
         _Draws(arms, means[0], drawn[0]) if second is None else _Draws(arms, means[0] - means[1], drawn[0] - drawn[1])
     )

@@ -222,9 +222,7 @@ def _arm_config(arm: ArmConfig, comparison: ComparisonSection) -> Config | Train
         training = load_config(path, (*options, "logging.tensorboard=false"), TrainConfig)
         if training.training.algo == "bc":
             raise InputError(f"{arm.name}: {path} clones people without acts of its own; use another config")
-        if acts is None:
-            return training
-        return _shorten_training(training, acts)
+        return training if acts is None else _shorten_training(training, acts)
     unmeasured = ("league.evaluate=false", "logging.tensorboard=false")
     changed = _changed_learners(arm, path, comparison.learners)
     league: Config = load_config(path, (*options, *changed, *unmeasured))
@@ -236,15 +234,15 @@ def _arm_config(arm: ArmConfig, comparison: ComparisonSection) -> Config | Train
 def _changed_learners(arm: ArmConfig, path: Path, shared: Mapping[str, dict[str, Any]]) -> tuple[str, ...]:
     """The option that sets a league's learners: those of the file with the ``shared`` changes, then the arm's."""
     listed = yaml.safe_load(path.read_text(encoding="utf-8")).get("learners") or []
-    own = {learner["name"]: learner for learner in listed if isinstance(learner, dict) and "name" in learner}
+    learners = {learner["name"]: learner for learner in listed if isinstance(learner, dict) and "name" in learner}
     for name in arm.learners:
-        if name not in own:
-            raise InputError(f"{arm.name}: {path} has no learner called {name}; it has {', '.join(own)}")
-    if not arm.learners and not own.keys() & shared.keys():
+        if name not in learners:
+            raise InputError(f"{arm.name}: {path} has no learner called {name}; it has {', '.join(learners)}")
+    if not arm.learners and not learners.keys() & shared.keys():
         return ()
     changed = [
         {**learner, **shared.get(name, {}), **(arm.learners.get(name) or {})}
-        for name, learner in own.items()
+        for name, learner in learners.items()
         if arm.learners.get(name, learner) is not None
     ]
     return (f"learners={json.dumps(changed)}",)
@@ -272,15 +270,15 @@ def _is_league(path: Path) -> bool:
 
 def _scale_league(config: Config, acts: int, arm: ArmConfig) -> Config:
     """The same league, its decisions per round scaled so that practice, matches and choice take about ``acts``."""
-    left = acts - update_acts(config) - match_acts(config) - choice_acts(config, arm.pick)
+    acts_left = acts - update_acts(config) - match_acts(config) - choice_acts(config, arm.pick)
     needed = 2 * _decisions(config)
-    factor = left / needed
+    factor = acts_left / needed
     learners = tuple(
         learner.model_copy(update={"decisions": round(learner.decisions * factor)}) for learner in config.learners
     )
-    if left <= 0 or not all(learner.decisions for learner in learners):
+    if acts_left <= 0 or not all(learner.decisions for learner in learners):
         raise InputError(
-            f"{arm.name}: matches and choice take about {acts - left:,} of {acts:,} acts; allow more acts, or "
+            f"{arm.name}: matches and choice take about {acts - acts_left:,} of {acts:,} acts; allow more acts, or "
             "make its matches smaller with set: [league.block_size=4, league.pairs=0]"
         )
     return config.model_copy(update={"learners": learners})
@@ -363,9 +361,9 @@ def finished_run(job: Job) -> ArmRun | None:
 
 def run_job(job: Job) -> ArmRun:
     """Run ``job`` to its end, or continue it; returns at once if it is finished. Raises what training raises."""
-    done = finished_run(job)
-    if done is not None:
-        return done
+    finished = finished_run(job)
+    if finished is not None:
+        return finished
     job.folder.mkdir(parents=True, exist_ok=True)
     if job.config is None:
         assert job.occupant is not None
@@ -381,12 +379,12 @@ def run_job(job: Job) -> ArmRun:
 def submission_of(job: Job, run: ArmRun) -> Submission:
     """The benchmark submission of a finished run; seeds of one arm share its name."""
     if job.config is None:
-        made, seed = submission_of_spec(run.submitted, job.arm.name), None
+        submission, seed = submission_of_spec(run.submitted, job.arm.name), None
     elif isinstance(job.config, TrainConfig):
-        made, seed = submission_of_spec(expand_run_name(str(job.folder / run.submitted)), job.arm.name), job.seed
+        submission, seed = submission_of_spec(expand_run_name(str(job.folder / run.submitted)), job.arm.name), job.seed
     else:
-        made, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
-    return made._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
+        submission, seed = submission_of_run(job.folder, run.submitted, job.arm.name), job.seed
+    return submission._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
 
 
 class SilentWatcher:
@@ -461,12 +459,14 @@ def _pick_member(
     pick: Pick, main: Member, members: tuple[Member, ...], live: dict[str, str], blobs: Path, config: Config
 ) -> tuple[str, int]:
     """The main or its snapshot with the most points, or wins and draws, against its practice partners; and the acts."""
-    candidates = [each for each in members if main.name in (each.name, each.parent) and each.has_network]
-    practiced = (each for each in members if each.role == "fixed" and each.split == "train" and not each.costly)
+    candidates = [member for member in members if main.name in (member.name, member.parent) and member.has_network]
+    practiced = (
+        member for member in members if member.role == "fixed" and member.split == "train" and not member.costly
+    )
     opponents = [Member(spec, spec) for spec in roster(DEV)] if pick == "dev" else list(practiced)
     source = open_source(config.env.scenarios, split=config.env.split)
-    some = source.block(config.league.seed, 0, CHOICE)
-    terms = Terms(ScenarioSource(source.name, source.split, some, source.max_count), some, config.env.rules())
+    scenarios = source.block(config.league.seed, 0, CHOICE)
+    terms = Terms(ScenarioSource(source.name, source.split, scenarios, source.max_count), scenarios, config.env.rules())
     scores, acts = [], 0
     for candidate in candidates:
         player = SEATING.partner(Entrant(candidate, live.get(candidate.name, candidate.blob)), blobs, greedy=True)
@@ -476,7 +476,7 @@ def _pick_member(
             for seat in (0, 1):
                 games = terms.play_seat(seat, player, other)
                 acts += int(games.turns.sum(dtype="int64"))
-                points = points_of_ten(games.scores, some.pool_values)
+                points = points_of_ten(games.scores, scenarios.pool_values)
                 counted = points[:, seat] >= points[:, 1 - seat] if pick == "wins" else points[:, seat]
                 total += float(counted.mean())
         scores.append(total)
@@ -495,9 +495,10 @@ def find_row(rows: Sequence[Row], job: Job, opponents: Opponents) -> Row | None:
     """The newest row of ``job`` against these partners; ``None`` if there is none of the same run."""
     seed = None if job.config is None else job.seed
     for row in reversed(rows):
-        own, benchmark = row["submission"], row["benchmark"]
-        same = own["name"] == job.arm.name and own["seed"] == seed and own["settings_sha256"] == job.digest
-        if same and (benchmark["version"], benchmark["roster_sha256"]) == (VERSION, members_hash(opponents.partners)):
+        submission, benchmark = row["submission"], row["benchmark"]
+        run = submission["name"], submission["seed"], submission["settings_sha256"]
+        protocol = benchmark["version"], benchmark["roster_sha256"]
+        if run == (job.arm.name, seed, job.digest) and protocol == (VERSION, members_hash(opponents.partners)):
             return row
     return None
 
@@ -526,23 +527,23 @@ def run_jobs(
     ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
     against the roster test2. Raises what training and measuring raise.
     """
-    known = read_rows(path)
+    stored = read_rows(path)
     waiting = []
     for job in jobs:
-        unknown, run = missing_rosters(known, job, against), finished_run(job)
+        unknown, run = missing_rosters(stored, job, against), finished_run(job)
         if run is not None and not unknown:
-            yield ArmResult(job, run, _find_rows(known, job, against))
+            yield ArmResult(job, run, _find_rows(stored, job, against))
         else:
             waiting.append((job, unknown, labels, logging))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
-    for number, (_, new) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
-        for row in new.rows:
+    for number, (_, measured) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
+        for row in measured.rows:
             results.append(path, row)
-        done = new._replace(rows=_find_rows([*known, *new.rows], new.job, against))
-        points = ", ".join(f"{headline_of(row):.2f} ({row['benchmark']['roster']})" for row in done.rows)
-        report(f"{number}/{len(waiting)} {done.job.label}: {points} points of ten after {done.run.acts:,} acts")
-        yield done
+        result = measured._replace(rows=_find_rows([*stored, *measured.rows], measured.job, against))
+        points = ", ".join(f"{headline_of(row):.2f} ({row['benchmark']['roster']})" for row in result.rows)
+        report(f"{number}/{len(waiting)} {result.job.label}: {points} points of ten after {result.run.acts:,} acts")
+        yield result
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -558,8 +559,8 @@ def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, loggi
         run = run_job(job)
         submission = submission_of(job, run)
         rows = [
-            measure(submission, each, labels=labels, logging=logging if each.name == TEST2 else None)
-            for each in against
+            measure(submission, opponents, labels=labels, logging=logging if opponents.name == TEST2 else None)
+            for opponents in against
         ]
         return ArmResult(job, run, tuple(rows))
     except InputError as error:
@@ -594,7 +595,7 @@ def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Se
 )
 @click.option("--reason", metavar="TEXT", help="with test2: why, for the log of its evaluations")
 @click.option("--log", type=FILE, metavar="FILE", help="with test2: the log (that of the checkout, or by the results)")
-@click.option("--only", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
+@click.option("--only", "arms", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print the remaining work, then stop")
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")
 def command(
@@ -606,7 +607,7 @@ def command(
     against: tuple[str, ...],
     reason: str | None,
     log: Path | None,
-    only: tuple[str, ...],
+    arms: tuple[str, ...],
     dry_run: bool,
     allow_uncommitted: bool,
 ) -> None:
@@ -615,12 +616,12 @@ def command(
     overrides = (*overrides, *(f"{key}={value}" for key, value in options.items() if value is not None))
     config = load_config(config_path, overrides, BaselinesConfig)
     names = [arm.name for arm in config.arms]
-    for name in only:
+    for name in arms:
         if name not in names:
             raise InputError(f"--only {name}: unknown arm; the arms are {', '.join(names)}")
     folder, comparison = user_path(config.output_dir), config.comparison
     rosters, path = [opponents_of([name]) for name in comparison.against], results or folder / RESULTS
-    jobs = plan_jobs(config, only or names)
+    jobs = plan_jobs(config, arms or names)
     if dry_run:
         show_sections(forecast_section(jobs, rosters, read_rows(path)))
         return
@@ -631,9 +632,11 @@ def command(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
     results_of = run_jobs(jobs, rosters, path, workers, print_line, labels=comparison.labels, logging=logging)
-    done = sorted(results_of, key=lambda result: jobs.index(result.job))
-    reference = comparison.reference if any(result.job.arm.name == comparison.reference for result in done) else None
-    report = leaderboard([row for result in done for row in result.rows], reference, comparison.smallest_effect)
+    finished = sorted(results_of, key=lambda result: jobs.index(result.job))
+    reference = (
+        comparison.reference if any(result.job.arm.name == comparison.reference for result in finished) else None
+    )
+    report = leaderboard([row for result in finished for row in result.rows], reference, comparison.smallest_effect)
     show_sections(*report.sections)
     table = folder / f"table_{'_'.join(comparison.against)}.md"
     write_atomically(table, report_markdown(report))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
 import numpy as np
-from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from dond.cli.shell import FILE, print_line
 from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
@@ -72,11 +72,7 @@ MODEL_OPTIONS = {
 }  # default options of its queries
 
 
-def _parse_hinter(value: object, occupant: ValidatorFunctionWrapHandler) -> object:
-    return value if value in WORDS else occupant(value)
-
-
-Hinter = Annotated[Occupant, WrapValidator(_parse_hinter)]
+Hinter = Annotated[Occupant, WrapValidator(lambda value, occupant: value if value in WORDS else occupant(value))]
 
 
 class HintExperimentSection(Section):
@@ -192,8 +188,8 @@ def run_experiment(
     arms = hint_arms(config.experiment)
     calls = [(config, arm, seed, best, folder) for arm in arms for seed in range(config.experiment.seeds)]
     learners = dict[int, HintLearner]()
-    for place, learner in in_processes(_cached_learner, calls, workers):
-        learners[place] = learner
+    for number, learner in in_processes(_cached_learner, calls, workers):
+        learners[number] = learner
         last = learner.marks[-1]
         report(
             f"{len(learners)}/{len(calls)} {last.arm.name}, seed {last.seed}: {last.alone:.1%} of the best response "
@@ -225,7 +221,7 @@ def _cached_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best:
     path = folder / f"{hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]}.json"
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        marks = [Measurement(HintArm(*of), *rest) for of, *rest in stored["marks"]]
+        marks = [Measurement(HintArm(*arm_fields), *fields) for arm_fields, *fields in stored["marks"]]
         return HintLearner(marks, Counter(stored["tally"]))
     except (OSError, ValueError, TypeError, KeyError):  # none, or a damaged file
         pass
@@ -249,7 +245,7 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
     """Train one learner, and measure it at the start, every ``experiment.every`` decisions, and at the end."""
     source, training = _test_source(config), _begin_training(config, arm, seed)
     assert training.hints is not None
-    whole = training.hints.without_dropout() if arm.hinter != NO_HINTS else None
+    all_hints = training.hints.without_dropout() if arm.hinter != NO_HINTS else None
     marks, due, acts = list[Measurement](), 0, 0
     while True:
         decisions = training.learner.decisions
@@ -257,11 +253,11 @@ def train_learner(config: HintExperimentConfig, arm: HintArm, seed: int, best: f
             due += config.experiment.every * (1 + (decisions - due) // config.experiment.every)
             player = NetworkPartner(training.learner.network, greedy=True)
             alone = _play(config, player, source, None)
-            hinted = alone if whole is None else _play(config, player, source, whole)
+            hinted = alone if all_hints is None else _play(config, player, source, all_hints)
             shares = (hinted.points.mean / best, alone.points.mean / best)
             marks.append(Measurement(arm, seed, decisions, acts, *shares, hinted.deals, alone.deals))
         if training.is_complete:
-            return HintLearner(marks, Counter(training.hints.tally) if whole is not None else Counter())
+            return HintLearner(marks, Counter(training.hints.tally) if all_hints is not None else Counter())
         score, _ = training.step()
         acts += round(score.games * score.turns)
 
@@ -368,7 +364,7 @@ def hint_rows(experiment: HintExperiment) -> list[dict[str, Any]]:
             "deals without hints": mean_of([mark.alone_deals for mark in ends], CONFIDENCE),
             "deals with hints": mean_of([mark.hinted_deals for mark in ends], CONFIDENCE),
             **{
-                f"decisions to {share:.0%}": mean_of([each for each in reached if each is not None], CONFIDENCE)
+                f"decisions to {share:.0%}": mean_of([count for count in reached if count is not None], CONFIDENCE)
                 for share, reached in firsts.items()
             },
         })  # fmt: skip
@@ -480,10 +476,12 @@ def draw_curves(path: Path, experiment: HintExperiment) -> None:
 def _panel(axes: Axes, experiment: HintExperiment, value: Callable[[Measurement], float], title: str) -> None:
     arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
     dropouts = sorted({arm.dropout for arm in arms})
+    hinters = [name for name in dict.fromkeys(arm.hinter for arm in arms) if name not in FIXED_COLOURS]
     for arm in arms:
         decisions, shares = learning_curve(experiment, arm, value)
         mean, low, high = (np.array([getattr(share, end) for share in shares]) for end in ("mean", "low", "high"))
-        colour, line = _colour(arm, arms), _LINES[dropouts.index(arm.dropout) % len(_LINES)]
+        colour = FIXED_COLOURS.get(arm.hinter) or COLOURS[hinters.index(arm.hinter) % len(COLOURS)]
+        line = _LINES[dropouts.index(arm.dropout) % len(_LINES)]
         axes.fill_between(decisions, low, high, color=colour, alpha=0.13, linewidth=0)
         label = "no hints" if arm.hinter == NO_HINTS else arm.name
         axes.plot(decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=label)
@@ -501,12 +499,6 @@ def _floor(experiment: HintExperiment) -> float:
     late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
     least = min(min(mark.hinted, mark.alone) for mark in late)
     return max(0.0, math.floor(10 * least) / 10 - 0.1)
-
-
-def _colour(arm: HintArm, arms: Sequence[HintArm]) -> str:
-    """The colour of an arm: fixed for ``none`` and ``random``, otherwise by the order of the experiment."""
-    others = [name for name in dict.fromkeys(each.hinter for each in arms) if name not in FIXED_COLOURS]
-    return FIXED_COLOURS.get(arm.hinter) or COLOURS[others.index(arm.hinter) % len(COLOURS)]
 
 
 FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"

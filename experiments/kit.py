@@ -47,6 +47,6 @@ def show_sections(*sections: Section) -> None:
 
 def table_section(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> Section:
     """A section of one table of formatted texts under its notes; the first column holds the row labels."""
-    label, *others = heads
-    table = Table("", tuple(others), tuple(TableRow(row[0], tuple(row[1:])) for row in rows), label)
+    label, *columns = heads
+    table = Table("", tuple(columns), tuple(TableRow(row[0], tuple(row[1:])) for row in rows), label)
     return Section(title.lower().replace(" ", "_"), title, notes, (table,))

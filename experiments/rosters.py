@@ -23,9 +23,7 @@ examples:
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -43,7 +41,6 @@ from partners.mixture import Mixture
 from partners.rosters import (
     DEV,
     DEV2,
-    FILE,
     TRAIN,
     load_rosters,
     plain_name,
@@ -52,7 +49,6 @@ from partners.rosters import (
 # An early fair accepter, a time-based conceder, one that hardly concedes, a reactive one, and a random one.
 PROBES = ("heuristic", "conceder", "stubborn", "nice_tit_for_tat", "random")
 SCENARIOS = 1324  # of the 5,295 legal ones, every fourth
-ADMISSION = FILE.with_name("admission.csv")
 PLAY_SEED = 0  # of the noise in the games against the probes
 
 
@@ -75,14 +71,16 @@ class CandidatePlay:
 
     def share(self, other: Partner) -> float:
         """The share of the candidate's decisions, in 0..1, that ``other`` would have made too."""
-        return sum(int(same_decisions(other.act(turns), own).sum()) for turns, own in self._positions) / self.decisions
+        same = (same_decisions(other.act(turns), decisions) for turns, decisions in self._positions)
+        return sum(int(rows.sum()) for rows in same) / self.decisions
 
 
 def same_decisions(first: Decisions, second: Decisions) -> Bools:
     """The rows with equal decisions, ``[B]`` bool: INSIST equals PROPOSE, and only offers have a split."""
     offers = first.act_type <= Act.INSIST
-    both = offers & (second.act_type <= Act.INSIST)
-    same: Bools = np.where(both, (first.oA == second.oA).all(axis=1), ~offers & (first.act_type == second.act_type))
+    both_offer = offers & (second.act_type <= Act.INSIST)
+    same_split, same_act = (first.oA == second.oA).all(axis=1), ~offers & (first.act_type == second.act_type)
+    same: Bools = np.where(both_offer, same_split, same_act)
     return same
 
 
@@ -132,7 +130,7 @@ class Comparisons:
             groups.append((members[TRAIN], "in train"))
         if roster == DEV2:
             groups += [(members[DEV], "in dev"), (USED_BEFORE, "met before there were rosters")]
-        earlier = [self.nearest(member, [other for other in others if other != member]) for others, _ in groups]
+        earlier = [self.nearest(member, [other for other in candidates if other != member]) for candidates, _ in groups]
         reasons = [
             f"{share:.1%} like {other}, {where}"
             for (other, share), (_, where) in zip(earlier, groups, strict=True)
@@ -152,9 +150,9 @@ class Comparisons:
         """Assess every member of ``rosters`` for its own roster again: one with a reason should not be there."""
         return [self.assess(member, roster, members) for roster in rosters for member in members[roster]]
 
-    def nearest(self, member: str, others: Sequence[str]) -> tuple[str, float]:
-        """The partner of ``others`` with the highest agreement, the first by name of equals, and the agreement."""
-        shares = {other: self.share(member, other) for other in others}
+    def nearest(self, member: str, candidates: Sequence[str]) -> tuple[str, float]:
+        """The partner of ``candidates`` with the highest agreement, the first by name of equals, and the agreement."""
+        shares = {other: self.share(member, other) for other in candidates}
         return min(shares.items(), key=lambda item: (-item[1], item[0]), default=("", 0.0))
 
     def share(self, member: str, other: str) -> float:
@@ -164,15 +162,6 @@ class Comparisons:
         if (member, other) not in self._shares:
             self._shares[member, other] = self._plays[member].share(seat_occupant(other))
         return self._shares[member, other]
-
-
-def read_admission(path: Path = ADMISSION) -> list[Assessment]:
-    """The recorded assessments: members of all rosters, then refused candidates."""
-    _, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
-    return [
-        Assessment(member, roster, reason, (near, float(share)), (among, float(most)))
-        for roster, member, reason, near, share, among, most in lines
-    ]
 
 
 @click.group(cls=Group, help=__doc__)

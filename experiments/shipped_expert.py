@@ -50,7 +50,7 @@ def ship_expert(run: Path, member: str, target: Path) -> dict[str, Any]:
 
 
 def _training(folder: Path, member: str) -> dict[str, Any]:
-    """How a learner was trained: the settings of the league, and the learner's own decisions."""
+    """The training of a learner: the settings of the league, and the learner's own decisions."""
     with ReadLedger(folder / LEDGER) as ledger, ledger.snapshot():
         settings, states = yaml.safe_load(ledger.settings()), ledger.states()
     settings = {key: value for key, value in settings.items() if key not in ("logging", "backend")}
@@ -70,8 +70,8 @@ def _round_figures(result: Result) -> dict[str, float | int]:
     points, (first, second) = result.points, result.as_seat
     means = {"points": points.mean, "low": points.low, "high": points.high}
     seats = {"as_seat_0": round(first.mean, 3), "as_seat_1": round(second.mean, 3)}
-    rest = {"deals": round(result.deals, 4), "turns": round(result.turns, 2)}
-    return {**{name: round(mean, 3) for name, mean in means.items()}, "n": points.n, **seats, **rest}
+    figures = {"deals": round(result.deals, 4), "turns": round(result.turns, 2)}
+    return {**{name: round(mean, 3) for name, mean in means.items()}, "n": points.n, **seats, **figures}
 
 
 @click.command(cls=Command, help=__doc__, run_errors=(CheckpointError,))

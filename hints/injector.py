@@ -104,13 +104,13 @@ class SeatHintInjector(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         self._prompter = _Prompter(self._view.game, self.schedule, seats)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        seen, info = self.env.reset(seed=seed, options=options)
+        observation, info = self.env.reset(seed=seed, options=options)
         self._prompter.start(seed)
-        return seen, self._prompter.inform(self._view.agent, info)
+        return observation, self._prompter.inform(self._view.agent, info)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        seen, reward, ended, cut, info = self.env.step(action)
-        return seen, reward, ended, cut, self._prompter.inform(self._view.agent, info)
+        observation, reward, ended, cut, info = self.env.step(action)
+        return observation, reward, ended, cut, self._prompter.inform(self._view.agent, info)
 
 
 class _Prompter:

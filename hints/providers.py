@@ -115,10 +115,10 @@ def advice_from(turns: Turns, decisions: Decisions) -> Advice:
     in_range = (confidence >= 0) & (confidence <= 1)  # false for NaN
     legal = is_legal(turns, decisions.act_type, decisions.oA)
     cause = np.array(decisions.cause, dtype=np.int8)
-    own = (cause == Cause.FREE) | (cause == Cause.MISSING)
-    cause[own & ~in_range] = Cause.UNPARSABLE
-    cause[own & ~legal] = Cause.ILLEGAL
-    return Advice(neutral_unless(own & legal & in_range, decisions.act_type, decisions.oA, confidence), cause)
+    is_own = (cause == Cause.FREE) | (cause == Cause.MISSING)
+    cause[is_own & ~in_range] = Cause.UNPARSABLE
+    cause[is_own & ~legal] = Cause.ILLEGAL
+    return Advice(neutral_unless(is_own & legal & in_range, decisions.act_type, decisions.oA, confidence), cause)
 
 
 def neutral_unless(

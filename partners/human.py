@@ -113,9 +113,11 @@ def views(turns: Turns) -> Iterator[View]:
     acts, offers = turns.history.act.tolist(), turns.history.oA.tolist()
     messages = turns.history.messages.tolist()
     columns = turns.counts.tolist(), turns.my_utilities.tolist(), turns.partner_utilities.tolist()
-    for row, (counts, mine, theirs) in enumerate(zip(*columns, strict=True)):
-        utilities = (tuple(mine), tuple(theirs)) if turns.seat == 0 else (tuple(theirs), tuple(mine))
+    for row, (counts, my_values, partner_values) in enumerate(zip(*columns, strict=True)):
+        utilities = (
+            (tuple(my_values), tuple(partner_values)) if turns.seat == 0 else (tuple(partner_values), tuple(my_values))
+        )
         state = State(Scenario(tuple(counts), utilities), turns.rules)
         for act, oA, message in zip(acts[row], offers[row], messages[row], strict=True):
             state = apply(state, Action(Act(act), tuple(oA)), message)
-        yield View(state, any(theirs), row + 1, turns.size)
+        yield View(state, any(partner_values), row + 1, turns.size)

@@ -114,12 +114,12 @@ class Mixture:
                 continue
             players, sizes = [self.partners[number] for number in playing], [games[number] for number in playing]
             rows = order[start : start + sum(sizes)]
-            own = sorted_turns.rows(slice(start, start + sum(sizes)))
+            team_turns = sorted_turns.rows(slice(start, start + sum(sizes)))
             start += sum(sizes)
             if len(players) == 1:
-                decisions = players[0].act(own)
+                decisions = players[0].act(team_turns)
             else:
-                decisions = cast(JointPlayer, players[0]).act_jointly(players, sizes, own)
+                decisions = cast(JointPlayer, players[0]).act_jointly(players, sizes, team_turns)
             act[rows], oA[:, rows] = check_decisions(decisions, len(rows))
             confidence[rows], cause[rows] = decisions.confidence, decisions.cause
             if decisions.messages is not None:
@@ -174,12 +174,12 @@ class SaysPropose:
 
     @property
     def joint_key(self) -> Hashable:
-        """As :class:`JointPlayer` says; a partner that acts alone has a key of its own."""
+        """The key of :class:`JointPlayer`; a partner that acts alone has a key of its own."""
         return type(self), self.of.joint_key if isinstance(self.of, JointPlayer) else id(self)
 
     @staticmethod
     def act_jointly(players: Sequence[SaysPropose], sizes: Sequence[int], turns: Turns) -> Decisions:
-        """As :class:`JointPlayer` says, of players whose partners act jointly."""
+        """Act as :class:`JointPlayer` says, for players whose partners act jointly."""
         inner = [player.of for player in players]
         return _proposing(cast(JointPlayer, inner[0]).act_jointly(inner, sizes, turns))
 
@@ -233,7 +233,7 @@ def _names_in(partner: Partner) -> list[str]:
     if not isinstance(partner, Mixture):
         return []
     pairs = zip(partner.names, partner.partners, strict=True)
-    return [name for own, inner in pairs for name in (_names_in(inner) if isinstance(inner, Mixture) else [own])]
+    return [name for member, inner in pairs for name in (_names_in(inner) if isinstance(inner, Mixture) else [member])]
 
 
 def _member_numbers(partner: Partner, game_noise: Doubles, numbers: Mapping[str, int]) -> Rows:

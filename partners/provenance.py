@@ -51,12 +51,12 @@ class Ancestry(NamedTuple):
         """The identities of all opponents in the past, sorted."""
         return tuple(sorted(self.through))
 
-    def add_opponents(self, others: Iterable[OccupantProvenance]) -> Ancestry:
-        """This past after training against ``others``: their pasts become part of it."""
-        others = tuple(others)
-        through = {**self.through, **{other.identity: ITSELF for other in others}}
+    def add_opponents(self, opponents: Iterable[OccupantProvenance]) -> Ancestry:
+        """This past after training against ``opponents``: their pasts become part of it."""
+        opponents = tuple(opponents)
+        through = {**self.through, **{other.identity: ITSELF for other in opponents}}
         unknown = set(self.unknown)
-        for name, past in others:
+        for name, past in opponents:
             for identity, by in past.through.items():
                 through.setdefault(identity, by or name)
             unknown |= {identity or name for identity in past.unknown}
@@ -77,10 +77,10 @@ class Ancestry(NamedTuple):
     def note(self) -> dict[str, Any]:
         """The past as JSON values for a checkpoint's note; :func:`read_past` reads it back."""
         opponents = self.opponents
-        place = {identity: number for number, identity in enumerate(opponents)}
+        number_of = {identity: number for number, identity in enumerate(opponents)}
         return {
             MET: list(opponents),
-            THROUGH: [place.get(self.through[identity], NO_PLACE) for identity in opponents],
+            THROUGH: [number_of.get(self.through[identity], NO_PLACE) for identity in opponents],
             DESCENDS: list(self.descends_from),
             UNKNOWN: list(self.unknown),
         }
@@ -99,12 +99,14 @@ UNKNOWN_PAST = Ancestry({}, unknown=(ITSELF,))
 
 def read_past(note: Mapping[str, Any]) -> Ancestry:
     """The past in a checkpoint's note; unknown if the note has none."""
-    met, through, parents, unknown = (note.get(key) for key in KEYS)
-    if not (_is_texts(met) and _is_texts(parents) and _is_texts(unknown) and isinstance(through, list)):
+    opponents, through, parents, unknown = (note.get(key) for key in KEYS)
+    if not (_is_texts(opponents) and _is_texts(parents) and _is_texts(unknown) and isinstance(through, list)):
         return UNKNOWN_PAST
-    if len(through) != len(met) or not all(type(place) is int and NO_PLACE <= place < len(met) for place in through):
+    if len(through) != len(opponents) or not all(
+        type(number) is int and NO_PLACE <= number < len(opponents) for number in through
+    ):
         return UNKNOWN_PAST
-    by = {name: met[place] if place >= 0 else ITSELF for name, place in zip(met, through, strict=True)}
+    by = {name: opponents[number] if number >= 0 else ITSELF for name, number in zip(opponents, through, strict=True)}
     return Ancestry(by, tuple(sorted(parents)), tuple(sorted(unknown)))
 
 
@@ -183,25 +185,25 @@ def ancestry(spec: SpecLike) -> Ancestry:
 def provenance_of(spec: SpecLike) -> OccupantProvenance:
     """An occupant's identity and past; builds no network and queries no service. Raises as :func:`identity` does."""
     spec, factory = find_factory(spec)
-    kind, given = spec.kind, spec.parameters
+    kind, parameters = spec.kind, spec.parameters
     if kind in NETWORKS:
-        return _network(kind, given)
+        return _network(kind, parameters)
     declared: Callable[[Mapping[str, Any]], OccupantProvenance] | None = getattr(factory, DECLARED, None)
     if declared is not None:
-        return declared(given)
+        return declared(parameters)
     signature = inspect.signature(factory).parameters
-    inside = {name: [provenance_of(part) for part in parts] for name, parts in _inside(factory, given).items()}
+    inside = {name: [provenance_of(part) for part in parts] for name, parts in _inside(factory, parameters).items()}
     written: dict[str, Any] = {}
-    for name, value in ({name: parameter.default for name, parameter in signature.items()} | dict(given)).items():
+    for name, value in ({name: parameter.default for name, parameter in signature.items()} | dict(parameters)).items():
         default = signature[name].default if name in signature else None
         if name in inside:
             names = [part.identity for part in inside[name]]
             written[name] = names if _is_list_of_occupants(value) else names[0]
         elif isinstance(value, WRITTEN) and name not in WITHOUT_EFFECT:
             written[name] = _file(value) if name == "path" else match_default_type(value, default)
-    own = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec, factory)
-    others = [part for parts in inside.values() for part in parts]
-    return OccupantProvenance(Spec(kind, written).text, own.add_opponents(others))
+    past = UNKNOWN_PAST if _is_foreign(factory) else NO_PAST if inside else _of_program(spec, factory)
+    inner = [part for parts in inside.values() for part in parts]
+    return OccupantProvenance(Spec(kind, written).text, past.add_opponents(inner))
 
 
 def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Iterable[Spec] | None = None) -> None:
@@ -209,12 +211,15 @@ def refuse_test_roster(past: Ancestry, learner: str = "the learner", test: Itera
 
     ``learner``: name of the policy, for the message; ``test``: partners, by default those of the held-out rosters.
     """
-    found = roster_test_members(past, test)
-    if not found:
+    held_out = roster_test_members(past, test)
+    if not held_out:
         return
-    paths = [" <- ".join([learner, *map(label, past.path(each)[:-1]), label(each, short=False)]) for each in found]
+    paths = [
+        " <- ".join([learner, *map(label, past.path(member)[:-1]), label(member, short=False)]) for member in held_out
+    ]
     listed = "; ".join(
-        f"{path}, which is in the roster {_roster_of(each)}" for path, each in zip(paths[:3], found[:3], strict=True)
+        f"{path}, which is in the roster {_roster_of(member)}"
+        for path, member in zip(paths[:3], held_out[:3], strict=True)
     )
     more = f"; and {len(paths) - 3} more" if len(paths) > 3 else ""
     raise ProvenanceError(f"{listed}{more}. {HOW_TO_GO_ON}")
@@ -262,7 +267,7 @@ def roster_test_members(past: Ancestry, test: Iterable[Spec] | None = None) -> l
     if not past.through:
         return []
     members = _held_out_keys() if test is None else {_key(identity(spec)) for spec in test}
-    return [each for each in past.opponents if _key(each) in members] if members else []
+    return [opponent for opponent in past.opponents if _key(opponent) in members] if members else []
 
 
 @lru_cache(maxsize=1)
@@ -281,13 +286,13 @@ def programs(spec: Spec) -> frozenset[str]:
     Classes that differ in defaults only are one program, such as ``linear`` and ``boulware``. No weights are read; an
     occupant that is not installed is a program of its own.
     """
-    kind, given = spec.kind, spec.parameters
+    kind, parameters = spec.kind, spec.parameters
     factory = catalogue().get(kind)
     if factory is None or kind in NETWORKS or hasattr(factory, DECLARED):
         return frozenset({kind})
-    own = _program(factory) if isinstance(factory, type) else kind
-    parts = [read_spec(part) for several in _inside(factory, given).values() for part in several]
-    return frozenset({own}).union(*(programs(part) for part in parts if part is not None))
+    program = _program(factory) if isinstance(factory, type) else kind
+    parts = [read_spec(part) for several in _inside(factory, parameters).values() for part in several]
+    return frozenset({program}).union(*(programs(part) for part in parts if part is not None))
 
 
 def label(identity: str, *, short: bool = True) -> str:
@@ -309,20 +314,20 @@ def label(identity: str, *, short: bool = True) -> str:
     return Spec(kind, {name: value for name, value in parameters.items() if value != usual.get(name)}).text
 
 
-def _network(kind: str, given: Mapping[str, Any]) -> OccupantProvenance:
+def _network(kind: str, parameters: Mapping[str, Any]) -> OccupantProvenance:
     """The provenance of a checkpoint, or of its fallback if it cannot be read."""
     expert = kind == "expert"
     if expert:
-        path = expert_path(**{name: value for name, value in given.items() if name in ("path", "kind")})
+        path = expert_path(**{name: value for name, value in parameters.items() if name in ("path", "kind")})
     else:
-        path = Path(str(given["path"]))
+        path = Path(str(parameters["path"]))
     try:
         _, note = read_pair(path)
     except CheckpointError:
-        if given.get("fallback") is None:
+        if parameters.get("fallback") is None:
             raise
-        return provenance_of(given["fallback"])
-    greedy = given.get("greedy", expert)
+        return provenance_of(parameters["fallback"])
+    greedy = parameters.get("greedy", expert)
     return OccupantProvenance(
         Spec("checkpoint", {"greedy": greedy, "sha256": note.get("sha256")}).text, read_past(note)
     )
@@ -340,17 +345,17 @@ def _is_foreign(factory: object) -> bool:
     return str(getattr(factory, "__module__", "")).partition(".")[0] not in OWN_PACKAGES
 
 
-def _inside(factory: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, list[SpecLike]]:
-    """The occupants that the parameters ``given`` to a factory, and its defaults, name; lists by name in full."""
-    found: dict[str, list[SpecLike]] = {}
+def _inside(factory: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, list[SpecLike]]:
+    """The occupants that ``parameters`` of a factory, and its defaults, name; lists by name in full."""
+    occupants: dict[str, list[SpecLike]] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
-        value = given.get(name, parameter.default)
+        value = parameters.get(name, parameter.default)
         if _takes_occupants(parameter) and value is not None and value is not parameter.empty:
             if isinstance(value, list | tuple):
-                found[name] = list(value)
+                occupants[name] = list(value)
             else:
-                found[name] = list(occupants_named(value)) if _is_list_of_occupants(value) else [value]
-    return found
+                occupants[name] = list(occupants_named(value)) if _is_list_of_occupants(value) else [value]
+    return occupants
 
 
 def _takes_occupants(parameter: inspect.Parameter) -> bool:
@@ -389,8 +394,8 @@ def _program(factory: type) -> str:
     """The class that implements a partner: the parent of a subclass that changes defaults only."""
     program = factory
     for parent in factory.__mro__[1:-1]:
-        own = {name for name in vars(program) if not name.startswith("__")} - getattr(program, FIELDS, {}).keys()
-        if own or not hasattr(parent, "act"):
+        defined = {name for name in vars(program) if not name.startswith("__")} - getattr(program, FIELDS, {}).keys()
+        if defined or not hasattr(parent, "act"):
             break
         program = parent
     return f"{program.__module__}.{program.__qualname__}"

@@ -32,17 +32,17 @@ SUITES = (
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--only", type=click.Choice(SUITES), multiple=True, help="measure only this; may be repeated")
+@click.option("--only", "suites", type=click.Choice(SUITES), multiple=True, help="measure only this; may be repeated")
 @click.option("--repeats", type=int, default=5, metavar="N", help="alternating repeats of us and each peer (5)")
 @click.option("--seconds", type=float, default=1.0, metavar="S", help="least length of one repeat (1)")
 @click.option("--json", "json_path", type=FILE, metavar="FILE", help="also write the rows to a file")
-def command(only: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
+def command(suites: tuple[str, ...], repeats: int, seconds: float, json_path: Path | None) -> int:
     """Run the chosen suites; exit code 1 if a bar is missed."""
     from scripts.bench.report import machine, print_row  # PyTorch is loaded from here on
     from scripts.bench.suites import measure
 
     rows = []
-    for row in measure(only or SUITES, repeats, seconds):
+    for row in measure(suites or SUITES, repeats, seconds):
         print_row(row)
         rows.append(row)
     if json_path is not None:

@@ -39,7 +39,7 @@ class Example(NamedTuple):
     """One runnable file of ``scripts/examples``."""
 
     name: str
-    what: str
+    kind: str
     library: str  # the distribution that is demonstrated
     others: tuple[str, ...] = ()  # libraries whose versions are shown too
     apart: tuple[str, ...] = ()  # requirements of its own virtual environment; none: it runs in this one
@@ -76,18 +76,18 @@ def interpreter_for(example: Example) -> Path:
     """
     if not example.apart:
         return Path(sys.executable)
-    place, python = ENVIRONMENTS / example.name, ENVIRONMENTS / example.name / "bin" / "python"
-    installed = place / "requirements.json"
+    folder, python = ENVIRONMENTS / example.name, ENVIRONMENTS / example.name / "bin" / "python"
+    installed = folder / "requirements.json"
     if not installed.is_file() or json.loads(installed.read_text(encoding="utf-8")) != list(example.apart):
-        venv.create(place, with_pip=True, clear=True)
-        done = subprocess.run(  # noqa: S603  # our own requirements
+        venv.create(folder, with_pip=True, clear=True)
+        process = subprocess.run(  # noqa: S603  # our own requirements
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *example.apart],
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode:
-            raise RunFailure(f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{done.stderr.strip()}")
+        if process.returncode:
+            raise RunFailure(f"{example.name}: pip cannot install {' '.join(example.apart)}:\n{process.stderr.strip()}")
         installed.write_text(json.dumps(example.apart), encoding="utf-8")
     return python
 
@@ -124,7 +124,7 @@ def run_example(example: Example, steps: int | None) -> ExampleResult:
         return ExampleResult(example, "not installed", f"pip install -e '.[examples]' brings {example.library}", False)
     options = ["--steps", str(steps)] if steps is not None and example.learns else []
     try:
-        done = subprocess.run(  # noqa: S603  # our own file
+        process = subprocess.run(  # noqa: S603  # our own file
             [python, example.path, *options],
             capture_output=True,
             text=True,
@@ -134,10 +134,10 @@ def run_example(example: Example, steps: int | None) -> ExampleResult:
         )
     except subprocess.TimeoutExpired:
         return ExampleResult(example, versions, f"not done after {PATIENCE} s", False)
-    outcome = _parse_outcome(example, done.stdout)
-    if done.returncode or outcome is None:
-        last = (done.stderr.strip() or "no figures").splitlines()[-1]
-        return ExampleResult(example, versions, f"exit code {done.returncode}: {last}", False)
+    outcome = _parse_outcome(example, process.stdout)
+    if process.returncode or outcome is None:
+        last = (process.stderr.strip() or "no figures").splitlines()[-1]
+        return ExampleResult(example, versions, f"exit code {process.returncode}: {last}", False)
     return ExampleResult(example, versions, outcome, True)
 
 
@@ -148,9 +148,9 @@ def markdown_table(rows: Iterable[ExampleResult]) -> str:
 
 def write_to_page(rows: Iterable[ExampleResult], page: Path = PAGE) -> None:
     """Put the rows into the table of the page; rows of other examples stay."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    old, after = rest.split(END)
-    lines = {match[1]: line for line in old.splitlines() if (match := LINKED.match(line))}
+    before, tail = page.read_text(encoding="utf-8").split(BEGIN)
+    table, after = tail.split(END)
+    lines = {match[1]: line for line in table.splitlines() if (match := LINKED.match(line))}
     lines |= {row.example.name: _line(row) for row in rows}
     order = [example.name for example in EXAMPLES]
     names = sorted(lines, key=lambda name: order.index(name) if name in order else len(order))
@@ -161,20 +161,20 @@ def write_to_page(rows: Iterable[ExampleResult], page: Path = PAGE) -> None:
 def _line(row: ExampleResult) -> str:
     example, versions, outcome, works = row
     link = f"[`{example.name}.py`](../scripts/examples/{example.name}.py)"
-    place = "" if not example.apart else " (in an environment of its own)"
-    cells = (link, example.what + place, versions, outcome, "yes" if works else "no")
+    note = "" if not example.apart else " (in an environment of its own)"
+    cells = (link, example.kind + note, versions, outcome, "yes" if works else "no")
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _versions(python: Path, example: Example) -> str | None:
     """The versions of the library, of its other libraries, Gymnasium and Python; ``None`` if one is missing."""
     names = (example.library, *example.others, "gymnasium")
-    done = subprocess.run(  # noqa: S603  # our own line
+    process = subprocess.run(  # noqa: S603  # our own line
         [python, "-c", VERSIONS, *names], capture_output=True, text=True, check=False
     )
-    if done.returncode:
+    if process.returncode:
         return None
-    of_python, *versions = done.stdout.split()
+    of_python, *versions = process.stdout.split()
     return ", ".join(
         f"{name} {version}" for name, version in (*zip(names, versions, strict=True), ("Python", of_python))
     )
@@ -193,6 +193,7 @@ STEPS = shell.Number(int, lambda steps: steps >= 1, "an integer of at least 1")
 @click.command(cls=shell.Command, help=__doc__)
 @click.option(
     "--only",
+    "examples",
     type=click.Choice([example.name for example in EXAMPLES]),
     multiple=True,
     metavar="NAME",
@@ -200,11 +201,11 @@ STEPS = shell.Number(int, lambda steps: steps >= 1, "an integer of at least 1")
 )
 @click.option("--steps", type=STEPS, metavar="N", help="decisions to learn from (each example's own default)")
 @click.option("--write", "to_page", is_flag=True, help="put the rows into docs/PLUG_IN.md")
-def command(only: tuple[str, ...], steps: int | None, to_page: bool) -> int:
+def command(examples: tuple[str, ...], steps: int | None, to_page: bool) -> int:
     """Exit code 0 if every example works, 1 otherwise."""
     rows = []
     for example in EXAMPLES:
-        if not only or example.name in only:
+        if not examples or example.name in examples:
             click.echo(f"{example.name} ...", err=True)
             rows.append(run_example(example, steps))
     click.echo(markdown_table(rows))

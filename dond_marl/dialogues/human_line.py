@@ -5,7 +5,7 @@ are there from both; together they are the rows of the published ``data.txt``. A
 made and add up to the pool; otherwise both sides get 0. Scores are raw points, of ten for each side. As in games
 between partners, intervals are clustered by scenario: see :mod:`dond_marl.statistics`.
 
-The figures are stored beside this file (``human_line.json``: numbers only), so that a report can show them without the
+The figures are stored next to this file (``human_line.json``: numbers only), so that a report can show them without the
 data; ``dond data humans --store`` computes them again from the files.
 """
 

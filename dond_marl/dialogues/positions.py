@@ -121,8 +121,8 @@ def choices(partner: Partner, positions: Positions) -> tuple[Int8s, Int8s]:
         raise ValueError(f"only a deterministic and memoryless occupant answers at a position; got {partner.traits}")
     act, oA = np.zeros(positions.size, dtype=np.int8), np.zeros((positions.size, 3), dtype=np.int8)
     for index, turns in positions.turns():
-        act[index], kept = check_decisions(partner.act(turns), turns.size)
-        oA[index] = kept.T * (act[index] <= Act.INSIST)[:, None]
+        act[index], items = check_decisions(partner.act(turns), turns.size)
+        oA[index] = items.T * (act[index] <= Act.INSIST)[:, None]
     return act, oA
 
 

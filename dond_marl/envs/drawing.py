@@ -80,9 +80,9 @@ def _seat(pen: ImageDraw, state: State, seat: int, top: int) -> None:
     to_move = not state.is_over and state.mover == seat
     pen.rounded_rectangle((20, top, 210, top + 92), 10, outline=OF_SEAT[seat], width=4 if to_move else 1)
     _text(pen, (32, top + 8), f"{SEATS[seat]}{', to move' if to_move else ''}", 15, OF_SEAT[seat])
-    for place, value in enumerate(values):
-        _item(pen, place, 44 + 58 * place, top + 46, 9)
-        _text(pen, (60 + 58 * place, top + 46), str(value), 16, anchor="lm")
+    for kind, value in enumerate(values):
+        _item(pen, kind, 44 + 58 * kind, top + 46, 9)
+        _text(pen, (60 + 58 * kind, top + 46), str(value), 16, anchor="lm")
     _text(pen, (32, top + 68), f"points for each {', '.join(ITEMS)}", 11, FAINT)
     turns = [turn for turn in range(len(state.history)) if turn % 2 == seat]
     if turns:
@@ -107,12 +107,12 @@ def _standing(state: State) -> str:
 
 
 def _pile(pen: ImageDraw, items: Triple, middle: int) -> None:
-    for place, number in enumerate(items):
-        left = 60 + 140 * place
+    for kind, number in enumerate(items):
+        start = 60 + 140 * kind
         for copy in range(min(number, MOST_DRAWN)):
-            _item(pen, place, left + 26 * copy, middle, 11)
+            _item(pen, kind, start + 26 * copy, middle, 11)
         if number > MOST_DRAWN:
-            _text(pen, (left + 26 * MOST_DRAWN - 10, middle), f"x{number}", 14, anchor="lm")
+            _text(pen, (start + 26 * MOST_DRAWN - 10, middle), f"x{number}", 14, anchor="lm")
 
 
 def _item(pen: ImageDraw, kind: int, x: int, y: int, size: int) -> None:
@@ -129,9 +129,9 @@ def _item(pen: ImageDraw, kind: int, x: int, y: int, size: int) -> None:
 
 
 def _text(
-    pen: ImageDraw, place: tuple[float, float], text: str, size: int, colour: str = INK, anchor: str = "la"
+    pen: ImageDraw, corner: tuple[float, float], text: str, size: int, colour: str = INK, anchor: str = "la"
 ) -> None:
-    pen.text(place, text, fill=colour, font=_font(size), anchor=anchor)
+    pen.text(corner, text, fill=colour, font=_font(size), anchor=anchor)
 
 
 @lru_cache(maxsize=16)

@@ -306,13 +306,13 @@ def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, Non
     return checked_init
 
 
-def check_known(names: Iterable[str], known: Sequence[str]) -> None:
+def check_known(names: Iterable[str], allowed: Sequence[str]) -> None:
     """Raise ``TypeError`` for a setting that does not exist."""
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TypeError(f"there is no setting {quote(name)}{hint}; the settings are {', '.join(known)}")
+            raise TypeError(f"there is no setting {quote(name)}{hint}; the settings are {', '.join(allowed)}")
 
 
 def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:

@@ -252,7 +252,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
 
     def _play_partner(self, cohort: _Cohort) -> tuple[Rows, Rows]:
         """Play the partner's acts; returns the rows of the games that end, and their columns in the cohort."""
-        table, live, seen = cohort.table, cohort.table.live, self._seen
+        table, live, observations = cohort.table, cohort.table.live, self._seen
         if not table.open:
             return live, live
         rows = cohort.rows[live]
@@ -265,11 +265,13 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if len(columns) and (table.outcomes(columns)[0] == Ending.ILLEGAL).any():
             raise PartnerError(f"{where} answered an illegal act")
         act = np.asarray(decisions.act_type)
-        seen["last_partner_act"][rows] = act
-        seen["turns_remaining"][rows] -= 1
+        observations["last_partner_act"][rows] = act
+        observations["turns_remaining"][rows] -= 1
         offers = are_offers(act)
         offered = rows[offers]
-        seen["last_partner_offer_for_me"][offered] = seen["counts"][offered] - np.asarray(decisions.oA)[offers]
+        observations["last_partner_offer_for_me"][offered] = (
+            observations["counts"][offered] - np.asarray(decisions.oA)[offers]
+        )
         return cohort.rows[columns], columns
 
     def _observation(self) -> Any:

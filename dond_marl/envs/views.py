@@ -279,8 +279,8 @@ def view(
         (ParallelEnv, ParallelNegotiationEnv, lambda: ParallelView(env, forms)),
         (gymnasium.Env, SingleAgentView, lambda: SeatView(env, *forms)),
     )
-    for kind, own, make in kinds:
-        if isinstance(env, kind) and isinstance(env.unwrapped, own):
+    for kind, unwrapped_kind, make in kinds:
+        if isinstance(env, kind) and isinstance(env.unwrapped, unwrapped_kind):
             return make()
     raise TypeError(
         "a view takes an environment of dond_marl, wrapped or not: deal_or_no_dialog_v0.env() or .parallel_env(), a "

@@ -92,11 +92,12 @@ class InexactGame:
 
 def to_json(record: GameRecord) -> dict[str, Any]:
     """The record as plain JSON values, without the optional fields that are empty."""
-    outcome = record.outcome
+    outcome, rules = record.outcome, record.rules
+    variant = {name: getattr(rules, name) for name, plain in _VARIANTS.items() if getattr(rules, name) != plain}
     value: dict[str, Any] = {
         "version": VERSION,
         "scenario": _scenario_to_json(record.scenario),
-        "rules": rules_to_json(record.rules),
+        "rules": {"max_turns": rules.max_turns, "disagree": rules.disagree, **variant},
         "occupants": list(record.occupants),
         "actions": [_action_to_json(action) for action in record.actions],
         "outcome": {
@@ -114,12 +115,6 @@ def to_json(record: GameRecord) -> dict[str, Any]:
         "messages": list(record.messages) if any(record.messages) else None,
     }
     return value | {name: extra for name, extra in extras.items() if extra is not None}
-
-
-def rules_to_json(rules: Rules) -> dict[str, Any]:
-    """The rules as plain JSON values, without the variants that are off."""
-    variant = {name: getattr(rules, name) for name, plain in _VARIANTS.items() if getattr(rules, name) != plain}
-    return {"max_turns": rules.max_turns, "disagree": rules.disagree, **variant}
 
 
 def to_line(game: GameRecord | InexactGame) -> str:

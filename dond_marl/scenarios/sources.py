@@ -112,8 +112,8 @@ def played_prior(scenarios: Scenarios) -> str:
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < DIGIT:
             raise ScenarioError(f"counts and values are in 0..{DIGIT - 1}; got {numbers.min()}..{numbers.max()}")
     if re.sub(r"\(budget=\d+\)\Z", "", scenarios.prior) not in SOURCES:
-        known, given = ", ".join(SOURCES), quote(scenarios.prior)
-        raise ScenarioError(f"scenarios to play name their prior, as in pack(..., 'lewis'): {known}; got {given}")
+        names, prior = ", ".join(SOURCES), quote(scenarios.prior)
+        raise ScenarioError(f"scenarios to play name their prior, as in pack(..., 'lewis'): {names}; got {prior}")
     return scenarios.prior
 
 
@@ -146,10 +146,10 @@ def lewis_space() -> Scenarios:
 
 
 @lru_cache(maxsize=4096)
-def value_vectors(counts: tuple[int, ...], whole: int) -> NDArray[np.int8]:
-    """Every value vector in 0..10 under which the pool is worth exactly ``whole``, ``[K, 3]``, counting up."""
+def value_vectors(counts: tuple[int, ...], total: int) -> NDArray[np.int8]:
+    """Every value vector in 0..10 under which the pool is worth exactly ``total``, ``[K, 3]``, counting up."""
     every = grid(MAX_VALUE)
-    return read_only(every[every @ np.array(counts) == whole])
+    return read_only(every[every @ np.array(counts) == total])
 
 
 def pools(max_count: int, beyond: bool) -> NDArray[np.int8]:
@@ -382,9 +382,9 @@ def _sides(scenarios: Scenarios) -> list[NDArray[np.int64]]:
 
 def view_numbers(scenarios: Scenarios) -> NDArray[np.int16]:
     """The number of each seat's canonical view in 0..79, ``[N, 2]``; -1 for a view of no scenario of ``lewis``."""
-    keys, known = _view_keys(scenarios), _lewis_views()
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[places] == keys, places, -1).astype(np.int16)
+    keys, views = _view_keys(scenarios), _lewis_views()
+    places = np.minimum(np.searchsorted(views, keys), len(views) - 1)
+    return np.where(views[places] == keys, places, -1).astype(np.int16)
 
 
 def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
@@ -393,17 +393,17 @@ def view_parts(scenarios: Scenarios, seat: int) -> NDArray[np.int8]:
     A view is known if scenarios of the split ``train`` hold it: it is one of the 80 and not held out. Where both views
     are unknown the player's own decides.
     """
-    known = _known_views(scenarios)
-    return np.where(~known[:, seat], 2, np.where(~known[:, 1 - seat], 1, 0)).astype(np.int8)
+    is_known = _known_views(scenarios)
+    return np.where(~is_known[:, seat], 2, np.where(~is_known[:, 1 - seat], 1, 0)).astype(np.int8)
 
 
 def is_trainable(scenarios: Scenarios) -> NDArray[np.bool_]:
     """Whether each scenario may be used in training, ``[N]``: no held-out view, and not one of the paper's 392."""
     held_out = np.isin(view_numbers(scenarios), HELD_OUT_VIEWS).any(axis=1)
-    given, paper = (
+    numbers, paper = (
         numbers_of(part.counts, part.utilities.reshape(-1, 6)) for part in (scenarios, lewis_part("paper_test"))
     )
-    return ~(held_out | np.isin(given, paper))
+    return ~(held_out | np.isin(numbers, paper))
 
 
 @lru_cache(maxsize=len(LEWIS_SPLITS))

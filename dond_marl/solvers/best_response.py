@@ -321,7 +321,7 @@ class Solver:
 
     def _search(self, states: States, ending: Doubles, taste: Doubles, turns_left: int) -> tuple[Doubles, Index]:
         """The best value ``[S]`` of an act that is answered, and the act; a bound where ``ending[S]`` is as good."""
-        belief = self._beliefs(states)
+        belief = (states.context << len(self.moves._bits)) | states.fits
         _, first, inverse = np.unique(belief, return_index=True, return_inverse=True)
         beliefs = states.rows(first)
         worth, played = self._bounds(beliefs, turns_left), np.zeros((len(first), 2 * self.moves.width), dtype=bool)
@@ -345,9 +345,6 @@ class Solver:
             worth[belief, act] = self._values_of(beliefs.rows(belief), act, turns_left)
             played |= to_play
             many *= 2
-
-    def _beliefs(self, states: States) -> Index:
-        return (states.context << len(self.moves._bits)) | states.fits
 
     def _bounds(self, beliefs: States, turns_left: int) -> Doubles:
         """Upper bounds of the values of all acts in different beliefs, ``[U, 2N]``; minus infinity for illegal ones."""

@@ -220,7 +220,8 @@ class Equilibrium:
     def view_numbers(self, counts: Int8s, utilities: Int8s) -> Index:
         """The index of each view among those of ``lewis``, ``[B]``; -1 for others."""
         keys, _, _ = self._views
-        numbers = numbers_of(*_in_order(counts, utilities))
+        named = np.argsort(counts, axis=1, kind="stable")
+        numbers = numbers_of(*(np.take_along_axis(items, named, axis=1) for items in (counts, utilities)))
         index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
         return np.where(keys[index] == numbers, index, -1)
 
@@ -311,11 +312,6 @@ def _load_shipped(turns: int, temperature: float, disagree: Disagree) -> Equilib
     if disagree != "ends":
         return replace(_load_shipped(turns, temperature, "ends"), disagree=disagree)
     return unpack((STORED / file_name(turns, temperature)).read_bytes())
-
-
-def _in_order(counts: Int8s, utilities: Int8s) -> tuple[Int8s, Int8s]:
-    named = np.argsort(counts, axis=1, kind="stable")
-    return np.take_along_axis(counts, named, axis=1), np.take_along_axis(utilities, named, axis=1)
 
 
 def representatives(pool: Pool) -> Index:

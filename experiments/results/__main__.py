@@ -42,8 +42,8 @@ def rewrite_blocks(text: str, folder: Path = FOLDER) -> str:
     """A page with its blocks made from the files in ``folder``: block NAME by the template ``NAME.md.j2``."""
 
     def write_block(block: re.Match[str]) -> str:
-        name, made = block[1], render(f"{block[1]}.md.j2", folder)
-        return f"<!-- made by python -m experiments.results: {name} -->\n\n{made}\n<!-- end of {name} -->"
+        name, text = block[1], render(f"{block[1]}.md.j2", folder)
+        return f"<!-- made by python -m experiments.results: {name} -->\n\n{text}\n<!-- end of {name} -->"
 
     return BLOCK.sub(write_block, text)
 
@@ -83,9 +83,9 @@ def outdated() -> list[str]:
     texts = {path: path.read_text(encoding="utf-8") for path in (*PAGES, *names) if path.is_file()}
     return [
         name
-        for kind, now in digests(texts).items()
-        for name in {**now, **recorded.get(kind, {})}
-        if now.get(name) != recorded.get(kind, {}).get(name)
+        for kind, current in digests(texts).items()
+        for name in {**current, **recorded.get(kind, {})}
+        if current.get(name) != recorded.get(kind, {}).get(name)
     ]
 
 

@@ -133,11 +133,11 @@ def seeds_estimate(arm: Arm, column: Column = MAIN["points"]) -> Estimate:
 @cache
 def arms_in(file: str, folder: Path, roster: str = DEV2) -> dict[str, Measured]:
     """The arms of a results file on a roster, best first; none without them."""
-    board = next((each for each in boards_of(file, folder) if each.benchmark["roster"] == roster), None)
-    found = {} if board is None else {arm.name: Measured(arm, file) for arm in board.arms}
-    if "equilibrium" in found and roster == DEV2:
-        found["equilibrium"] = found["equilibrium"]._replace(restricted=equilibrium_nashconv(folder))
-    return found
+    board = next((candidate for candidate in boards_of(file, folder) if candidate.benchmark["roster"] == roster), None)
+    arms = {} if board is None else {arm.name: Measured(arm, file) for arm in board.arms}
+    if "equilibrium" in arms and roster == DEV2:
+        arms["equilibrium"] = arms["equilibrium"]._replace(restricted=equilibrium_nashconv(folder))
+    return arms
 
 
 def equilibrium_nashconv(folder: Path) -> Estimate:
@@ -151,35 +151,35 @@ def equilibrium_nashconv(folder: Path) -> Estimate:
 
 def first_measured(names: Iterable[str], folder: Path, files: Sequence[str] = LARGEST) -> Measured | None:
     """The first arm of one of the ``names`` in the first of the ``files`` that has it on dev2."""
-    return next((found[name] for name in names for file in files if name in (found := arms_in(file, folder))), None)
+    return next((arms[name] for name in names for file in files if name in (arms := arms_in(file, folder))), None)
 
 
 def methods(folder: Path) -> dict[str, list[Measured]]:
     """The measured rows of :data:`METHODS`, by group."""
     rows = {
-        group: [found for names in arms if (found := first_measured(names, folder)) is not None]
+        group: [arm for names in arms if (arm := first_measured(names, folder)) is not None]
         for group, arms in METHODS.items()
     }
-    return {group: found for group, found in rows.items() if found}
+    return {group: arm for group, arm in rows.items() if arm}
 
 
 def differences_in(file: str, folder: Path, roster: str = DEV2) -> dict[str, Difference]:
     """Every arm of a results file - its reference arm on a roster, by arm."""
-    boards = [each for each in boards_of(file, folder) if each.benchmark["roster"] == roster]
-    return {each.name: each for board in boards for each in board.compared}
+    boards = [candidate for candidate in boards_of(file, folder) if candidate.benchmark["roster"] == roster]
+    return {candidate.name: candidate for board in boards for candidate in board.compared}
 
 
 def compare(arms: Mapping[str, Arm], over: str) -> dict[str, Difference]:
     """Arms of several files on the same partners, by new names, compared with that of the name ``over``."""
     renamed = [arm._replace(name=name) for name, arm in arms.items()]
-    return {each.name: each for each in differences(renamed, over)}
+    return {difference.name: difference for difference in differences(renamed, over)}
 
 
 def restrict(arm: Arm, is_part: Callable[[Spec], bool]) -> Arm:
     """The arm with its games against some partners alone."""
     return arm._replace(
         rows=tuple(
-            {**row, "cells": [each for each in row["cells"] if is_part(partner_of(each["partner"]))]}
+            {**row, "cells": [cell for cell in row["cells"] if is_part(partner_of(cell["partner"]))]}
             for row in arm.rows
         )
     )
@@ -191,9 +191,9 @@ def with_best_labels(arm: Arm) -> Arm | None:
     if gains is None:
         return None
     rows = []
-    for row, own in zip(arm.rows, gains, strict=True):
-        head, more = row["benchmark"]["headline"], dict(zip(arm.partners, own, strict=True))
-        cells = [{**each, "points": {head: each["points"][head] + more[each["partner"]]}} for each in row["cells"]]
+    for row, partner_gains in zip(arm.rows, gains, strict=True):
+        head, more = row["benchmark"]["headline"], dict(zip(arm.partners, partner_gains, strict=True))
+        cells = [{**cell, "points": {head: cell["points"][head] + more[cell["partner"]]}} for cell in row["cells"]]
         rows.append({**row, "cells": cells})
     return arm._replace(rows=tuple(rows))
 
@@ -239,16 +239,16 @@ def new_families(arm: Arm) -> set[str]:
 
 def non_dominated(arms: Sequence[Measured]) -> list[Measured]:
     """The arms such that no other has as many points and as little NashConv, by mean; the most points first."""
-    known = sorted(
+    comparable = sorted(
         (arm for arm in arms if not math.isnan(arm.nashconv.mean)),
         key=lambda arm: (-arm.points.mean, arm.nashconv.mean),
     )
-    best, found = math.inf, []
-    for arm in known:
+    best, kept_arms = math.inf, []
+    for arm in comparable:
         if arm.nashconv.mean < best:
             best = arm.nashconv.mean
-            found.append(arm)
-    return found
+            kept_arms.append(arm)
+    return kept_arms
 
 
 def plane_arms(folder: Path) -> list[Measured]:
@@ -272,7 +272,7 @@ def by_points(arms: Iterable[Measured]) -> list[Measured]:
 
 def seeds_of(*arms: Measured) -> int:
     """The least number of seeds of the arms that learn."""
-    return min((len(each.arm.rows) for each in arms if each.arm.learned), default=1)
+    return min((len(measured.arm.rows) for measured in arms if measured.arm.learned), default=1)
 
 
 def margin(estimate: Estimate) -> str:

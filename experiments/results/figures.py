@@ -75,34 +75,36 @@ def svg(picture: Picture) -> str:
 def headline(folder: Path) -> Picture:
     """Methods by group: points from partners not used in training, and NashConv next to them."""
     groups = methods(folder)
-    rows = [(group, each) for group, found in groups.items() for each in found]
+    rows = [(group, arm) for group, arms in groups.items() for arm in arms]
     height = 1.25 + ROW * (len(rows) + 0.6 * len(groups))
-    values = "; ".join(f"{each.name} {each.points.mean:.2f} {margin(each.nashconv)}" for _, each in rows)
+    values = "; ".join(f"{arm.name} {arm.points.mean:.2f} {margin(arm.nashconv)}" for _, arm in rows)
 
     def draw(figure: Figure) -> None:
-        left = figure.add_axes((0.36, 0.62 / height, 0.36, 1 - 1.12 / height))
+        points_axes = figure.add_axes((0.36, 0.62 / height, 0.36, 1 - 1.12 / height))
         right = figure.add_axes((0.765, 0.62 / height, 0.215, 1 - 1.12 / height))
-        places, colours, last, at = [], [], None, 0.0
+        places, colours, last, y = [], [], None, 0.0
         for group, _ in rows:
-            at += 1.6 if last not in (None, group) else 1.0
+            y += 1.6 if last not in (None, group) else 1.0
             last = group
-            places.append(at)
+            places.append(y)
             colours.append(COLOURS[list(groups).index(group) % len(COLOURS)])
-        usual = _usual_acts([each for _, each in rows])
-        for place, colour, (_, each) in zip(places, colours, rows, strict=True):
-            acts = "" if _is_usual(each, usual) else f", {number(each.acts)} acts"
-            _label(left, place, each.name + acts)
-            _dot(left, place, each.points, colour, each.over_seeds)
-            _dot(right, place, each.nashconv, colour)
-            if math.isnan(each.nashconv.mean):
-                right.text(0.05, place, "no exact best response", fontsize=6.5, color=FAINT, va="center")
+        usual = _usual_acts([arm for _, arm in rows])
+        for y, colour, (_, arm) in zip(places, colours, rows, strict=True):
+            acts = "" if _is_usual(arm, usual) else f", {number(arm.acts)} acts"
+            _label(points_axes, y, arm.name + acts)
+            _dot(points_axes, y, arm.points, colour, arm.over_seeds)
+            _dot(right, y, arm.nashconv, colour)
+            if math.isnan(arm.nashconv.mean):
+                right.text(0.05, y, "no exact best response", fontsize=6.5, color=FAINT, va="center")
         best = reference_points(rows[0][1].arm)
-        left.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
-        left.text(best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
-                  transform=left.get_xaxis_transform())  # fmt: skip
-        _rows_axes(left, places, "points of ten from partners not used in training")
+        points_axes.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
+        points_axes.text(
+            best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
+            transform=points_axes.get_xaxis_transform(),
+        )  # fmt: skip
+        _rows_axes(points_axes, places, "points of ten from partners not used in training")
         _rows_axes(right, places, f"{NASHCONV} (less is better)")
-        left.set_xlim(min(4.0, *(arm.points.low for _, arm in rows if not math.isnan(arm.points.low))), 8.1)
+        points_axes.set_xlim(min(4.0, *(arm.points.low for _, arm in rows if not math.isnan(arm.points.low))), 8.1)
         right.set_xlim(0, None)
         budget = f"about {usual / 1e6:.0f}M acts unless a row says otherwise"
         note = f"roster dev2; {budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
@@ -116,9 +118,9 @@ def _usual_acts(arms: Sequence[Measured]) -> float:
     return float(np.median([arm.acts for arm in arms if arm.arm.learned and arm.acts]))
 
 
-def _is_usual(each: Measured, usual: float) -> bool:
+def _is_usual(arm: Measured, usual: float) -> bool:
     """Whether an arm that learns has between half and twice the usual acts; true of one that does not learn."""
-    return not each.acts or usual / 2 <= each.acts <= 2 * usual
+    return not arm.acts or usual / 2 <= arm.acts <= 2 * usual
 
 
 def _title(figure: Figure, title: str, note: str = "") -> None:
@@ -128,20 +130,20 @@ def _title(figure: Figure, title: str, note: str = "") -> None:
     figure.text(0.015, 0.08 / height, note, fontsize=7, color=FAINT)
 
 
-def _label(axes: Axes, place: float, text: str) -> None:
+def _label(axes: Axes, y: float, text: str) -> None:
     """The label of a row, left of the axes."""
-    axes.text(-0.015, place, text, fontsize=TEXT, color=INK, ha="right", va="center",
+    axes.text(-0.015, y, text, fontsize=TEXT, color=INK, ha="right", va="center",
               transform=axes.get_yaxis_transform())  # fmt: skip
 
 
-def _dot(axes: Axes, place: float, estimate: Estimate, colour: str, inner: Estimate | None = None) -> None:
+def _dot(axes: Axes, y: float, estimate: Estimate, colour: str, inner: Estimate | None = None) -> None:
     """A mean with its interval in a row; ``inner``: a narrower one, thick."""
     if math.isnan(estimate.mean):
         return
-    for each, width in ((estimate, 1.0), (inner, 2.8)):
-        if each is not None and not math.isnan(each.low):
-            axes.plot([each.low, each.high], [place, place], color=colour, linewidth=width, solid_capstyle="butt")
-    axes.plot(estimate.mean, place, "o", color=colour, markersize=5)
+    for bar, width in ((estimate, 1.0), (inner, 2.8)):
+        if bar is not None and not math.isnan(bar.low):
+            axes.plot([bar.low, bar.high], [y, y], color=colour, linewidth=width, solid_capstyle="butt")
+    axes.plot(estimate.mean, y, "o", color=colour, markersize=5)
 
 
 def _rows_axes(axes: Axes, places: Sequence[float], label: str) -> None:
@@ -163,28 +165,28 @@ def plane(folder: Path) -> Picture:
     restricted = sorted(
         (row for row in read_json_lines(folder / "restricted.jsonl") if row["turns"] == 10), key=lambda row: row["p"]
     )
-    values = "; ".join(f"{each.name} {each.points.mean:.2f} {each.nashconv.mean:.2f}" for each in arms)
+    values = "; ".join(f"{arm.name} {arm.points.mean:.2f} {arm.nashconv.mean:.2f}" for arm in arms)
 
     def draw(figure: Figure) -> None:
         near = figure.add_axes((0.06, 0.08, 0.56, 0.81))  # most arms lie close together, so these have the most room
-        whole, line = figure.add_axes((0.7, 0.56, 0.285, 0.33)), figure.add_axes((0.7, 0.08, 0.285, 0.33))
+        all_arms, line = figure.add_axes((0.7, 0.56, 0.285, 0.33)), figure.add_axes((0.7, 0.08, 0.285, 0.33))
         usual = _usual_acts(arms)
         shown = [row for row in restricted if row["p"] > 0]
         line.plot([sum(row["from_set"]) / 2 for row in restricted], [np.mean(row["nash_conv"]) for row in restricted],
                   "o-", color=COLOURS[1], markersize=5, linewidth=1)  # fmt: skip
-        learned = [each.nashconv.mean for each in arms if each.arm.learned]
+        learned = [arm.nashconv.mean for arm in arms if arm.arm.learned]
         top = 1.08 * max([*learned, *(np.mean(row["nash_conv"]) for row in restricted), 1.0])
-        inside = [each for each in arms if each.nashconv.mean <= top]
+        inside = [arm for arm in arms if arm.nashconv.mean <= top]
         beyond = [
-            f"{each.name} {each.points.mean:.2f}, {each.nashconv.mean:.2f}" for each in arms if each.nashconv.mean > top
+            f"{arm.name} {arm.points.mean:.2f}, {arm.nashconv.mean:.2f}" for arm in arms if arm.nashconv.mean > top
         ]
         least, most = min(arm.points.mean for arm in arms), max(arm.points.mean for arm in arms)
-        close = [each for each in inside if each.points.mean > most - NEAR]
+        close = [arm for arm in inside if arm.points.mean > most - NEAR]
         bottom = min(arm.nashconv.mean for arm in close) - 0.25
         unseen = "points of ten from partners not used in training"
         for axes, title, label in (
             (near, f"arms within {NEAR:g} points of the first, roster dev2", unseen),
-            (whole, "all arms", unseen),
+            (all_arms, "all arms", unseen),
             (line, "restricted Nash responses", "points from 14 known partners"),
         ):
             open_axes(axes, title)
@@ -193,23 +195,21 @@ def plane(folder: Path) -> Picture:
         near.set_ylim(bottom, top)
         near.set_ylabel(f"{NASHCONV} (less is better)", color=INK, fontsize=TEXT)
         near.set_xlim(most - NEAR, most + NEAR / 4)
-        whole.set_xlim(least - 0.9, most + 0.3)
+        all_arms.set_xlim(least - 0.9, most + 0.3)
         line.set_xlim(5, 7.8)
-        for axes, labelled in ((near, close), (whole, [each for each in inside if each not in close])):
-            axes.plot(
-                [each.points.mean for each in best], [each.nashconv.mean for each in best], color=FAINT, linewidth=1
-            )
-            for each in close if axes is near else inside:
-                colour = COLOURS[4] if not each.arm.learned else COLOURS[0] if each in best else COLOURS[2]
-                filled = colour if _is_usual(each, usual) else PAPER
-                axes.plot(each.points.mean, each.nashconv.mean, "o", color=colour, markersize=6 if axes is near else 4,
+        for axes, labelled in ((near, close), (all_arms, [arm for arm in inside if arm not in close])):
+            axes.plot([arm.points.mean for arm in best], [arm.nashconv.mean for arm in best], color=FAINT, linewidth=1)
+            for arm in close if axes is near else inside:
+                colour = COLOURS[4] if not arm.arm.learned else COLOURS[0] if arm in best else COLOURS[2]
+                filled = colour if _is_usual(arm, usual) else PAPER
+                axes.plot(arm.points.mean, arm.nashconv.mean, "o", color=colour, markersize=6 if axes is near else 4,
                           markerfacecolor=filled)  # fmt: skip
-            spots = [(each.points.mean, each.nashconv.mean, _short(each, usual)) for each in labelled]
-            _place_labels(axes, spots, [(each.points.mean, each.nashconv.mean) for each in inside])
+            spots = [(arm.points.mean, arm.nashconv.mean, _short(arm, usual)) for arm in labelled]
+            _place_labels(axes, spots, [(arm.points.mean, arm.nashconv.mean) for arm in inside])
         _place_labels(line, [(sum(row["from_set"]) / 2, np.mean(row["nash_conv"]), f"p = {row['p']:g}")
                              for row in shown])  # fmt: skip
         note = "blue: not dominated; grey: nothing learned; hollow: another number of acts than most arms, in brackets"
-        note = "; ".join([note, *(f"beyond the axis: {each}" for each in beyond)])
+        note = "; ".join([note, *(f"beyond the axis: {text}" for text in beyond)])
         _title(figure, "Points from unseen partners against exploitability; joined: not dominated", note)
 
     return Picture(10.4, 8.0, values, draw)
@@ -218,9 +218,9 @@ def plane(folder: Path) -> Picture:
 NEAR = 0.55  # points below the first arm that the large panel of the plane shows
 
 
-def _short(each: Measured, usual: float) -> str:
-    name = each.name.replace("PPO, ", "").replace(" on the train roster", "").replace(", last oracle", "")
-    return name if _is_usual(each, usual) else f"{name} ({number(each.acts)})"
+def _short(arm: Measured, usual: float) -> str:
+    name = arm.name.replace("PPO, ", "").replace(" on the train roster", "").replace(", last oracle", "")
+    return name if _is_usual(arm, usual) else f"{name} ({number(arm.acts)})"
 
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top, in typographic points
@@ -229,24 +229,24 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top, in typograp
 def _place_labels(
     axes: Axes,
     spots: Sequence[tuple[float, float, str]],
-    others: Sequence[tuple[float, float]] = (),
+    covered_points: Sequence[tuple[float, float]] = (),
     size: float = 7.2,
 ) -> None:
     """Label points so that no label covers another or a point: the first free place around each, nearest first.
 
-    ``others``: points that no label may cover either.
+    ``covered_points``: points that no label may cover either.
     """
     scale = 72 / axes.figure.dpi
     places = axes.transData.transform(np.reshape([spot[:2] for spot in spots], (-1, 2))) * scale
-    (left, bottom), (right, top) = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
+    (start, bottom), (right, top) = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
     right = min(right + 30, axes.figure.bbox.width * scale - 4)
-    points = axes.transData.transform(np.reshape([*(spot[:2] for spot in spots), *others], (-1, 2))) * scale
-    taken: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in points.tolist()]
+    points = axes.transData.transform(np.reshape([*(spot[:2] for spot in spots), *covered_points], (-1, 2))) * scale
+    covered: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in points.tolist()]
     for (x, y), (across, up, text) in zip(places.tolist(), spots, strict=True):
         boxes = list(_around(x, y, 0.53 * size * len(text), 1.15 * size))
-        inside = [box for box in boxes if left <= box[0] and box[2] <= right and bottom <= box[1] and box[3] <= top]
-        box = next((box for box in inside if not any(_overlap(box, other) for other in taken)), boxes[0])
-        taken.append(box)
+        inside = [box for box in boxes if start <= box[0] and box[2] <= right and bottom <= box[1] and box[3] <= top]
+        box = next((box for box in inside if not any(_overlap(box, other) for other in covered)), boxes[0])
+        covered.append(box)
         far = math.hypot(min(abs(box[0] - x), abs(box[2] - x)), (box[1] + box[3]) / 2 - y) > 14
         line = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3} if far else None
         axes.annotate(
@@ -270,27 +270,28 @@ def _overlap(first: Box, second: Box) -> bool:
 
 def families(folder: Path) -> Picture:
     """Points from each family of partners of dev2: the arms COMPARED, and the mean best response; known ones above."""
-    arms = [found for names in COMPARED if (found := first_measured(names, folder)) is not None]
-    labels, new = list(by_family(arms[0].arm)), new_families(arms[0].arm)
+    arms = [arm for names in COMPARED if (arm := first_measured(names, folder)) is not None]
+    labels, unknown = list(by_family(arms[0].arm)), new_families(arms[0].arm)
     best = {family: reference_points(arms[0].arm, [family]) for family in labels}
-    labels.sort(key=lambda family: (family in new, -best[family]))
-    means = {each.name: by_family(each.arm) for each in arms}
-    values = "; ".join(f"{name}: " + ", ".join(f"{label} {own[label]:.2f}" for label in labels)
-                       for name, own in means.items())  # fmt: skip
+    labels.sort(key=lambda family: (family in unknown, -best[family]))
+    means = {arm.name: by_family(arm.arm) for arm in arms}
+    values = "; ".join(f"{name}: " + ", ".join(f"{label} {points[label]:.2f}" for label in labels)
+                       for name, points in means.items())  # fmt: skip
     height = 1.6 + ROW * (len(labels) + 1)
 
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.2, 0.92 / height, 0.77, 1 - 1.42 / height))
-        places = [place + 1 + 0.8 * (label in new) for place, label in enumerate(labels)]
-        for label, place in zip(labels, places, strict=True):
-            _label(axes, place, label.replace("_", " "))
+        places = [y + 1 + 0.8 * (label in unknown) for y, label in enumerate(labels)]
+        for label, y in zip(labels, places, strict=True):
+            _label(axes, y, label.replace("_", " "))
         axes.plot([best[label] for label in labels], places, "|", color=INK, markersize=10, label="mean best response")
-        for colour, (name, own) in zip(COLOURS, means.items(), strict=False):
-            axes.plot([own[label] for label in labels], places, "o", color=colour, markersize=5, alpha=0.8, label=name)
+        for colour, (name, points) in zip(COLOURS, means.items(), strict=False):
+            x = [points[label] for label in labels]
+            axes.plot(x, places, "o", color=colour, markersize=5, alpha=0.8, label=name)
         _rows_axes(axes, places, "points of ten, mean over the family's members and both seats")
-        known = sum(label not in new for label in labels)
-        for text, at in (("known families (program in the train roster)", 0.35), ("new families", known + 0.95)):
-            axes.text(0.005, at, text, fontsize=7, color=FAINT, va="center", transform=axes.get_yaxis_transform())
+        familiar = sum(label not in unknown for label in labels)
+        for text, y in (("known families (program in the train roster)", 0.35), ("new families", familiar + 0.95)):
+            axes.text(0.005, y, text, fontsize=7, color=FAINT, va="center", transform=axes.get_yaxis_transform())
         figure.legend(loc="lower center", ncols=3, frameon=False, fontsize=TEXT)
         _title(figure, "Where the points come from: families of partners, roster dev2")
 
@@ -308,23 +309,23 @@ def known_new(folder: Path) -> Picture:
         roster: {name: (arms[name].known, arms[name].new) for name in names if name in arms}
         for roster, arms in rosters.items()
     }
-    values = "; ".join(f"{roster}, {describe(name)} {known.mean:.2f} {new.mean:.2f}"
-                       for roster, own in pairs.items() for name, (known, new) in own.items())  # fmt: skip
+    values = "; ".join(f"{roster}, {describe(name)} {familiar.mean:.2f} {novel.mean:.2f}"
+                       for roster, points in pairs.items() for name, (familiar, novel) in points.items())  # fmt: skip
     height = 1.25 + ROW * len(names)
 
     def draw(figure: Figure) -> None:
         width = 0.62 / len(rosters)
-        for panel, (roster, own) in enumerate(pairs.items()):
+        for panel, (roster, points) in enumerate(pairs.items()):
             axes = figure.add_axes((0.36 + panel * (width + 0.02), 0.62 / height, width - 0.01, 1 - 1.12 / height))
-            places = [place + 1.0 for place in range(len(names))]
-            for place, name in zip(places, names, strict=True):
+            places = [y + 1.0 for y in range(len(names))]
+            for y, name in zip(places, names, strict=True):
                 if panel == 0:
-                    _label(axes, place, describe(name))
-                if name in own:
-                    known, new = own[name]
-                    axes.plot([known.mean, new.mean], [place, place], color=GRID, linewidth=2, zorder=1)
-                    _dot(axes, place, known, COLOURS[0])
-                    _dot(axes, place, new, COLOURS[2])
+                    _label(axes, y, describe(name))
+                if name in points:
+                    familiar, novel = points[name]
+                    axes.plot([familiar.mean, novel.mean], [y, y], color=GRID, linewidth=2, zorder=1)
+                    _dot(axes, y, familiar, COLOURS[0])
+                    _dot(axes, y, novel, COLOURS[2])
             _rows_axes(axes, places, f"points of ten, roster {roster}")
         _title(figure, "Known families (blue) and new ones (orange)", "bars: 95 % over seeds, for these partners")
 
@@ -344,22 +345,24 @@ GROWN = {  # arms with several budgets, and their names in older files
 
 def acts_curves(folder: Path, arms: Iterable[str] = tuple(GROWN)) -> Curves:
     """Arms of :data:`GROWN` that were trained with several numbers of acts, by acts."""
-    found: dict[str, list[tuple[float, Measured]]] = {}
+    by_label: dict[str, list[tuple[float, Measured]]] = {}
     for arm, older in ((arm, GROWN[arm]) for arm in arms):
-        own = [each for files in BUDGETS if (each := first_measured((arm, older), folder, files)) is not None]
-        if len(own) > 1:
-            found[describe(arm)] = [(each.acts, each) for each in own]
-    return found
+        budgets = [
+            measured for files in BUDGETS if (measured := first_measured((arm, older), folder, files)) is not None
+        ]
+        if len(budgets) > 1:
+            by_label[describe(arm)] = [(measured.acts, measured) for measured in budgets]
+    return by_label
 
 
 def share_curves(folder: Path, kinds: Mapping[str, Mapping[int, str]]) -> Curves:
     """Arms by the share of their practice that is of a kind."""
     arms = arms_in("arms_4m", folder)
-    found = {
+    by_label = {
         label: sorted(((float(share), arms[name]) for share, name in names.items() if name in arms), key=itemgetter(0))
         for label, names in kinds.items()
     }
-    return {label: points for label, points in found.items() if len(points) > 1}
+    return {label: points for label, points in by_label.items() if len(points) > 1}
 
 
 ORACLES = {  # by kind: arms by percent of the practice
@@ -383,7 +386,7 @@ def programs_curves(folder: Path) -> Curves:
     return {"half of the practice": [(count, arms[name]) for count, name in PROGRAMS.items() if name in arms]}
 
 
-def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
+def curves(lines: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
     """Points from known families, from new ones, and NashConv, along an x axis; with ``ticks`` a logarithmic one."""
     panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
         ("points, known families", lambda arm: arm.known),
@@ -391,18 +394,18 @@ def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | N
         (NASHCONV, lambda arm: arm.nashconv),
     )
     values = "; ".join(
-        f"{name}: " + ", ".join(f"{number(x)} {arm.over_seeds.mean:.2f} {arm.nashconv.mean:.2f}" for x, arm in own)
-        for name, own in found.items()
+        f"{name}: " + ", ".join(f"{number(x)} {arm.over_seeds.mean:.2f} {arm.nashconv.mean:.2f}" for x, arm in points)
+        for name, points in lines.items()
     )
 
     def draw(figure: Figure) -> None:
-        for place, (head, estimate_of) in enumerate(panels):
-            axes = figure.add_axes((0.055 + 0.33 * place, 0.24, 0.265, 0.58))
-            for colour, (name, own) in zip(COLOURS[: len(found)], found.items(), strict=True):
-                estimates = [estimate_of(arm) for _, arm in own]
-                bars = [np.nan_to_num(each.margin) for each in estimates]
-                means = [each.mean for each in estimates]
-                axes.errorbar([x for x, _ in own], means, yerr=bars, marker="o", markersize=4, color=colour,
+        for panel, (head, estimate_of) in enumerate(panels):
+            axes = figure.add_axes((0.055 + 0.33 * panel, 0.24, 0.265, 0.58))
+            for colour, (name, points) in zip(COLOURS[: len(lines)], lines.items(), strict=True):
+                estimates = [estimate_of(arm) for _, arm in points]
+                bars = [np.nan_to_num(estimate.margin) for estimate in estimates]
+                means = [estimate.mean for estimate in estimates]
+                axes.errorbar([x for x, _ in points], means, yerr=bars, marker="o", markersize=4, color=colour,
                               linewidth=1.4, elinewidth=1, label=name)  # fmt: skip
             open_axes(axes, head)
             axes.set_xlabel(label, color=INK, fontsize=TEXT)
@@ -410,7 +413,7 @@ def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | N
                 axes.set_xscale("log")
                 axes.set_xticks(list(ticks), list(ticks.values()))
                 axes.minorticks_off()
-        columns = 2 if len(found) in (2, 4) else 3
+        columns = 2 if len(lines) in (2, 4) else 3
         figure.legend(
             *axes.get_legend_handles_labels(), loc="lower center", ncols=columns, frameon=False, fontsize=TEXT
         )
@@ -421,19 +424,21 @@ def curves(found: Curves, title: str, label: str, ticks: Mapping[float, str] | N
 
 def literature(folder: Path) -> Picture:
     """Older league methods and parts of the league, compared with the league with exploiters at a million acts."""
-    found = list(differences_in("ablation", folder).values())
-    values = "; ".join(f"{describe(each.name)} {each.points.difference.mean:+.2f}" for each in found)
-    height = 1.25 + ROW * len(found)
+    differences = list(differences_in("ablation", folder).values())
+    values = "; ".join(
+        f"{describe(difference.name)} {difference.points.difference.mean:+.2f}" for difference in differences
+    )
+    height = 1.25 + ROW * len(differences)
 
     def draw(figure: Figure) -> None:
-        left = figure.add_axes((0.36, 0.62 / height, 0.33, 1 - 1.12 / height))
+        points_axes = figure.add_axes((0.36, 0.62 / height, 0.33, 1 - 1.12 / height))
         right = figure.add_axes((0.72, 0.62 / height, 0.26, 1 - 1.12 / height))
-        places = [place + 1.0 for place in range(len(found))]
-        for place, each in zip(places, found, strict=True):
-            _label(left, place, describe(each.name))
-            _dot(left, place, each.points.difference, VERDICTS[each.points.verdict])
-            _dot(right, place, each.nashconv, COLOURS[4])
-        for axes, label in ((left, "difference in points of ten"), (right, f"difference in {NASHCONV}")):
+        places = [y + 1.0 for y in range(len(differences))]
+        for y, difference in zip(places, differences, strict=True):
+            _label(points_axes, y, describe(difference.name))
+            _dot(points_axes, y, difference.points.difference, VERDICTS[difference.points.verdict])
+            _dot(right, y, difference.nashconv, COLOURS[4])
+        for axes, label in ((points_axes, "difference in points of ten"), (right, f"difference in {NASHCONV}")):
             axes.axvline(0, color=INK, linewidth=0.8)
             axes.locator_params(axis="x", nbins=5)
             _rows_axes(axes, places, label)

@@ -77,10 +77,10 @@ def boards_of(name: str, folder: Path) -> list[Board]:
 
 def bench_rows(name: str, folder: Path) -> list[Row]:
     """The rows of a results file of the benchmark, with the exploitability of those that were measured without."""
-    rows, known = read([folder / name]), _exploitability(folder)
+    rows, gains = read([folder / name]), _exploitability(folder)
     if uncommitted := [row["submission"]["name"] for row in rows if row["code"].get("uncommitted")]:
         raise RunFailure(f"{name}: {uncommitted[0]} was measured by uncommitted sources; measure it again by a commit")
-    return [{"exploitability": known[key], **row} if (key := _run_of(row)) in known else row for row in rows]
+    return [{"exploitability": gains[key], **row} if (key := _run_of(row)) in gains else row for row in rows]
 
 
 def _run_of(row: Row) -> tuple[str, int | None, str | None]:
@@ -91,10 +91,10 @@ def _run_of(row: Row) -> tuple[str, int | None, str | None]:
 @cache
 def _exploitability(folder: Path) -> dict[tuple[str, int | None, str | None], Row]:
     """Gains of exact best responses, by arm, seed and settings of the run."""
-    found = {}
+    gains = {}
     for line in (line for name in EXPLOITED for line in read_json_lines(folder / name)):
         gain = {"gain": line["gain"], "nashconv": sum(line["gain"])}
-        found[line["arm"], line["seed"], line["settings_sha256"]] = {
+        gains[line["arm"], line["seed"], line["settings_sha256"]] = {
             "self_play": line["itself"], "response": line["response"], **gain,
         }  # fmt: skip
-    return found
+    return gains

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dond_marl.occupants import Spec, parse_spec
+from dond_marl.occupants import Spec, read_spec
 from dond_marl.statistics import UNKNOWN
 from experiments.results.arms import (
     WRITTEN_BY,
@@ -135,11 +135,11 @@ def difference_cells(difference: Difference, seeds: int = 0) -> DifferenceCells:
 
 def differences(folder: Path, file: str, roster: str = DEV2, *prefixes: str) -> list[DifferenceCells]:
     """Arms - the reference arm of their file; with ``prefixes`` those named so, by name and share."""
-    found, arms = differences_in(file, folder, roster), arms_in(file, folder, roster)
-    names: Iterable[str] = found
+    compared, arms = differences_in(file, folder, roster), arms_in(file, folder, roster)
+    names: Iterable[str] = compared
     if prefixes:
-        names = sorted((name for name in found if name.startswith(prefixes)), key=_by_share)
-    return [difference_cells(found[name], seeds_of(arms[name], arms[found[name].over])) for name in names]
+        names = sorted((name for name in compared if name.startswith(prefixes)), key=_by_share)
+    return [difference_cells(compared[name], seeds_of(arms[name], arms[compared[name].over])) for name in names]
 
 
 def _by_share(name: str) -> tuple[str, int]:
@@ -174,7 +174,10 @@ def by_author(folder: Path, file: str) -> list[tuple[str, dict[str, str]]]:
     chosen = {name: arms[name] for name in (PLAIN, *names)}
     authors = sorted({author_of(partner) for partner in arms[PLAIN].partners if is_independent(partner)})
     compared = {author: _compare_on(chosen, lambda partner, by=author: author_of(partner) == by) for author in authors}  # type: ignore[misc]
-    return [(describe(name), {author: _brief(found[name]) for author, found in compared.items()}) for name in names]
+    return [
+        (describe(name), {author: _brief(compared_on[name]) for author, compared_on in compared.items()})
+        for name in names
+    ]
 
 
 def _compared_arms(file: str, folder: Path) -> dict[str, Arm]:
@@ -195,10 +198,10 @@ def _brief(difference: Difference) -> str:
 def claims(folder: Path) -> list[tuple[DifferenceCells, DifferenceCells, str]]:
     """The claimed differences on test2: over all partners, over independent programs alone, and of NashConv."""
     arms, exploited = _compared_arms(HELD_OUT, folder), differences_in("arms_4m", folder)
-    whole = {row.arm: row for row in differences(folder, HELD_OUT, TEST2)}
+    by_arm = {row.arm: row for row in differences(folder, HELD_OUT, TEST2)}
     alone = _compare_on(arms, is_independent)
-    names = [name for name in CLAIMED if name in whole][:MOST_CLAIMS]
-    return [(whole[name], difference_cells(alone[name]), difference_cells(exploited[name]).nashconv) for name in names]
+    names = [name for name in CLAIMED if name in by_arm][:MOST_CLAIMS]
+    return [(by_arm[name], difference_cells(alone[name]), difference_cells(exploited[name]).nashconv) for name in names]
 
 
 class BudgetRow(NamedTuple):
@@ -214,9 +217,9 @@ class BudgetRow(NamedTuple):
 def budgets(folder: Path, arm: str) -> list[BudgetRow]:
     """The change of an arm by more acts, from the first budget on."""
     names = (arm, GROWN[arm])
-    found = [each for files in BUDGETS if (each := first_measured(names, folder, files)) is not None]
-    arms = {f"{number(arm.acts)} acts": arm for arm in found}
-    first, *others = arms
+    measured = [candidate for files in BUDGETS if (candidate := first_measured(names, folder, files)) is not None]
+    arms = {f"{number(arm.acts)} acts": arm for arm in measured}
+    first, *later = arms
     compared = compare({acts: arm.arm for acts, arm in arms.items()}, first)
     return [
         BudgetRow(
@@ -226,7 +229,7 @@ def budgets(folder: Path, arm: str) -> list[BudgetRow]:
             arms[acts].known.mean - arms[first].known.mean,
             arms[acts].new.mean - arms[first].new.mean,
         )
-        for acts in others
+        for acts in later
         if acts in compared  # one seed alone is not compared
     ]
 
@@ -238,8 +241,8 @@ def ceiling(folder: Path) -> dict[str, Any]:
                              for seat, side in enumerate(reference.seats) if side is not None]))
         for name, reference in stored_references(folder / "test2_references.json").items()
     }  # fmt: skip
-    members = {name for name in best if parse_spec(name).kind != "mixture"}
-    (mixture,) = best.keys() - members
+    (mixture,) = [name for name in best if (spec := read_spec(name)) is not None and spec.kind == "mixture"]
+    members = best.keys() - {mixture}
     arms = arms_in(HELD_OUT, folder, TEST2)
     names = dict.fromkeys(name for name in (PLAIN, *CLAIMED) if name in arms)
     points = {

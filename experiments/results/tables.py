@@ -59,11 +59,6 @@ def label_rows(folder: Path) -> Iterable[Values]:
                 }  # fmt: skip
 
 
-def hint_values(folder: Path) -> Iterable[Values]:
-    """One row per arm of the hint experiment."""
-    return hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8")))
-
-
 def people_rows(folder: Path) -> Iterable[Values]:
     """Accuracy of the behaviour-cloned policy in predicting people's acts."""
     report = document(folder, "people.json")
@@ -104,7 +99,7 @@ def restricted_rows(folder: Path) -> Iterable[Values]:
             **bounds("best response gets, seat_0", row["response"][0]),
             **bounds("best response gets, seat_1", row["response"][1]),
             "player's gain": sum(row["player_gain"]),
-            **bounds("free opponent's gain", [sum(both) for both in zip(*row["free_gain"], strict=True)]),
+            **bounds("free opponent's gain", [sum(gains) for gains in zip(*row["free_gain"], strict=True)]),
         }  # fmt: skip
 
 
@@ -133,7 +128,7 @@ TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
     "partners.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(PARTNERS)),
     "differences.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(DIFFERENCES)),
     "labels.csv": label_rows,
-    "hints.csv": hint_values,
+    "hints.csv": lambda folder: hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))),
     "people.csv": people_rows,
     "language_model.csv": language_model_rows,
     "speed.csv": speed_rows,
@@ -146,8 +141,8 @@ def table_csv(name: str, folder: Path) -> str:
     """The text of a table."""
     rows = [dict(_columns(row)) for row in TABLES[name](folder)]
     bare = dict.fromkeys(re.sub(", (low|high)$", "", head) for row in rows for head in row)
-    known = {head for row in rows for head in row}
-    heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in known]
+    filled = {head for row in rows for head in row}
+    heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in filled]
     file = io.StringIO()
     writer = csv.DictWriter(file, heads, restval="", lineterminator="\n")
     writer.writeheader()

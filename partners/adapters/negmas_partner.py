@@ -159,8 +159,8 @@ class NegMASWorker:
         weakref.finalize(self, _end, self._process, log)
         return self._process
 
-    def _last_words(self, why: str) -> str:
-        """End the process; returns ``why`` with the last line of its standard error."""
+    def _last_words(self, reason: str) -> str:
+        """End the process; returns ``reason`` with the last line of its standard error."""
         last = ""
         if self._log is not None:
             size = self._log.seek(0, os.SEEK_END)
@@ -168,7 +168,7 @@ class NegMASWorker:
             lines = self._log.read().decode(errors="replace").strip().splitlines()
             last = f" ({lines[-1].strip()})" if lines else ""
         self.close()
-        return why + last
+        return reason + last
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
@@ -251,7 +251,7 @@ class NegMASPartner:
                 cause[row] = Cause.FORFEIT
             if trouble:
                 self.forfeits[trouble] += 1
-                act = next(each for each in (Act.END, Act.DISAGREE, Act.PROPOSE) if turns.act_mask[row, each])
+                act = next(legal for legal in (Act.END, Act.DISAGREE, Act.PROPOSE) if turns.act_mask[row, legal])
                 items = turns.counts[row].tolist()
             act_type[row] = act
             oA[row] = items if act == Act.PROPOSE else 0

@@ -61,8 +61,8 @@ def ufun_of(counts: Sequence[int], values: Sequence[int], seat: int) -> Any:
     It is linear and additive, as in Genius: a weight for each issue, summing to one, and an evaluation of each value
     from none of the items (0) to all of them (1).
     """
-    whole = sum(count * value for count, value in zip(counts, values, strict=True)) or 1
-    return _linear_ufun(counts, [count * value / whole for count, value in zip(counts, values, strict=True)], seat)
+    pool_value = sum(count * value for count, value in zip(counts, values, strict=True)) or 1
+    return _linear_ufun(counts, [count * value / pool_value for count, value in zip(counts, values, strict=True)], seat)
 
 
 def presumed_ufun_of(counts: Sequence[int], seat: int) -> Any:
@@ -75,7 +75,7 @@ def _linear_ufun(counts: Sequence[int], weights: list[float], seat: int) -> Any:
     from negmas.preferences import LinearAdditiveUtilityFunction, TableFun
 
     tables = [
-        {given: (given if seat == 0 else count - given) / max(count, 1) for given in range(count + 1)}
+        {kept: (kept if seat == 0 else count - kept) / max(count, 1) for kept in range(count + 1)}
         for count in map(int, counts)
     ]
     return LinearAdditiveUtilityFunction(
@@ -137,16 +137,16 @@ class NegMASGame:
             def propose(self, state: Any, dest: str | None = None) -> Any:  # noqa: ARG002  # NegMAS's signature
                 return None
 
-        def call_agent(this: Any, state: Any, dest: str | None = None) -> Any:
+        def call_agent(instance: Any, state: Any, dest: str | None = None) -> Any:
             try:
-                response = _call(agent, this, state, dest)
+                response = _call(agent, instance, state, dest)
             except BaseException as error:
                 game._raised = error
                 raise
             game._answer = response
             return game._forced or response
 
-        presumed = property(lambda this: game.presumed_ufun)  # noqa: ARG005  # a property's signature
+        presumed = property(lambda instance: game.presumed_ufun)  # noqa: ARG005  # a property's signature
         body = {"__call__": call_agent, "__module__": agent.__module__, "opponent_ufun": presumed}
         observed = type(agent.__name__, (agent,), _class_state(agent) | body)
         _seed(row["seed"])
@@ -212,7 +212,7 @@ class NegMASGame:
                 outcome = [outcome[name] for name in ISSUES]
             if outcome is None:
                 return (DISAGREE if response.data else END), [0, 0, 0]
-            items = [int(each) for each in outcome]
+            items = [int(number) for number in outcome]
             if len(items) != 3 or any(not 0 <= g <= c for g, c in zip(items, self.counts, strict=True)):
                 raise ValueError(f"offered {outcome!r} of a pool of {self.counts}")
             return PROPOSE, list(outcome_of(items, self.counts, self.seat))
@@ -222,22 +222,22 @@ class NegMASGame:
 def _class_state(agent: type[Any]) -> dict[str, Any]:
     """Copies of the lists, dicts and sets in an agent's classes, except those of NegMAS, by name."""
     foreign = ("negmas", "builtins")
-    classes = [each for each in reversed(agent.__mro__) if each.__module__.partition(".")[0] not in foreign]
+    classes = [base for base in reversed(agent.__mro__) if base.__module__.partition(".")[0] not in foreign]
     return {
         name: copy.deepcopy(value)
-        for each in classes
-        for name, value in vars(each).items()
+        for base in classes
+        for name, value in vars(base).items()
         if isinstance(value, list | dict | set) and not name.startswith("__")
     }
 
 
-def _call(agent: type[Any], this: Any, state: Any, dest: str | None) -> Any:
+def _call(agent: type[Any], instance: Any, state: Any, dest: str | None) -> Any:
     try:
-        return agent.__call__(this, state, dest=dest)
+        return agent.__call__(instance, state, dest=dest)
     except TypeError as error:
         if "dest" not in str(error):
             raise
-        return agent.__call__(this, state)
+        return agent.__call__(instance, state)
 
 
 def _states() -> tuple[Any, Any]:
@@ -276,10 +276,10 @@ def derive_seeds() -> None:
 
     if random.Random is _Derived:
         return
-    made = np.random.default_rng
+    original = np.random.default_rng
 
     def default_rng(seed: Any = None) -> Any:
-        return made(random.getrandbits(64) if seed is None else seed)
+        return original(random.getrandbits(64) if seed is None else seed)
 
     random.Random = _Derived  # type: ignore[misc]
     np.random.default_rng = default_rng

@@ -145,12 +145,15 @@ class DealObserver:
         table = state.table
         if table is None:
             return "before the deal"
-        own = f"{SEATS[player]}, pool {table.scenario.counts}, own values {table.scenario.utilities[player]}"
+        view = f"{SEATS[player]}, pool {table.scenario.counts}, own values {table.scenario.utilities[player]}"
         if self._recalls:
-            return f"{own}: {'; '.join(f'{action.act_type.name} {action.oA}' for action in table.history)}"
-        seen = observe(table, player)
-        offered, last = tuple(seen["last_partner_offer_for_me"].tolist()), Act(seen["last_partner_act"]).name
-        return f"{own}, partner {last}, offered {offered}, {seen['turns_remaining']} turns left"
+            return f"{view}: {'; '.join(f'{action.act_type.name} {action.oA}' for action in table.history)}"
+        observation = observe(table, player)
+        offered, last = (
+            tuple(observation["last_partner_offer_for_me"].tolist()),
+            Act(observation["last_partner_act"]).name,
+        )
+        return f"{view}, partner {last}, offered {offered}, {observation['turns_remaining']} turns left"
 
 
 def answer(partner: Partner, state: DealState, seed: int = 0) -> int:

@@ -34,21 +34,21 @@ class SB3VectorEnv(VecEnv):  # type: ignore[misc]  # its types are not installed
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
     def reset(self) -> Any:
-        seen, _ = self.games.reset(seed=self._seeds[0])
+        observations, _ = self.games.reset(seed=self._seeds[0])
         self._reset_seeds()
-        return seen
+        return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], list[dict[str, Any]]]:
-        seen, rewards, ended, _, infos = self.games.step(self._actions)
+        observations, rewards, ended, _, infos = self.games.step(self._actions)
         last: list[dict[str, Any]] = [{} for _ in ended]
         for row in np.flatnonzero(ended):
             final = infos["final_obs"]
             final_row = {name: values[row] for name, values in final.items()} if isinstance(final, dict) else final[row]
             last[row]["terminal_observation"] = final_row
-        return seen, rewards, ended, last
+        return observations, rewards, ended, last
 
     def env_method(self, method_name: str, *arguments: Any, indices: Indices = None, **options: Any) -> list[Any]:
         """The entry of each game in what the method of ``games`` returns for all, such as ``action_masks``."""

@@ -67,10 +67,10 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
             self.state.set_invalid_move(reason=CORRECTIONS[refused])
         elif self.game.is_over:
             self._end(player if refused else None)
-        done, info = self.state.step()
-        if not done:
+        is_over, info = self.state.step()
+        if not is_over:
             self._show()
-        return bool(done), dict(info)
+        return bool(is_over), dict(info)
 
     def get_board_str(self) -> str:
         """The game so far with both players' values, for TextArena's render wrappers."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import NamedTuple
@@ -36,7 +36,7 @@ Program = Callable[["Position"], Answer]
 
 
 class Position(NamedTuple):
-    """What one seat sees on its turn. All chance of a program comes from ``luck`` and ``character``."""
+    """The view of one seat on its turn. All chance of a program comes from ``luck`` and ``character``."""
 
     pool: Items
     values: Items  # points per item to this seat
@@ -45,22 +45,42 @@ class Position(NamedTuple):
     last_act: int | None  # the other's last act; None before its first
     offer: Items  # what the other's latest claim leaves to this seat; zeros before its first
     can_agree: bool
-    acts: tuple[tuple[bool, int, Items | None], ...]  # (mine, act, what the acting seat would keep), in order
+    acts: tuple[
+        tuple[bool, int, Items | None], ...
+    ]  # (whether it is this seat's, act, what the acting seat would keep), in order
     luck: tuple[float, ...]  # 8 uniforms in [0, 1), fresh at every act
     character: tuple[float, ...]  # 8 uniforms in [0, 1), constant through the game
 
     @property
     def whole(self) -> int:
-        """What the pool is worth to this seat, in points."""
+        """The worth of the pool to this seat, in points."""
         return self.worth(self.pool)
 
     def worth(self, items: Items) -> int:
-        """What ``items`` are worth to this seat, in points."""
+        """The worth of ``items`` to this seat, in points."""
         return sum(value * number for value, number in zip(self.values, items, strict=True))
 
     def splits(self) -> list[Items]:
         """All that the seat may keep, ordered by books, then hats, then balls."""
         return _splits(self.pool)
+
+    def own_claims(self) -> list[Items]:
+        """The items that this seat has claimed so far, in order."""
+        return [keep for is_own, _, keep in self.acts if is_own and keep is not None]
+
+    def other_claims(self) -> list[Items]:
+        """The items that the other seat has claimed for itself so far, in order."""
+        return [keep for is_own, _, keep in self.acts if not is_own and keep is not None]
+
+
+def dot(values: Sequence[float], items: Items) -> float:
+    """The worth of ``items`` under ``values``."""
+    return values[0] * items[0] + values[1] * items[1] + values[2] * items[2]
+
+
+def remainder(pool: Items, items: Items) -> Items:
+    """The part of the pool that ``items`` leave."""
+    return pool[0] - items[0], pool[1] - items[1], pool[2] - items[2]
 
 
 @lru_cache(maxsize=1024)
@@ -108,14 +128,14 @@ class Independent:
     """
 
     def __init__(self, program: str) -> None:
-        known = programs()
-        if program not in known:
-            near = difflib.get_close_matches(str(program), known, 3) or list(known)[:3]
+        declared = programs()
+        if program not in declared:
+            near = difflib.get_close_matches(str(program), declared, 3) or list(declared)[:3]
             raise ValueError(
-                f"program is the name of one of {len(known)} programs, as {', '.join(near)}; got {quote(program)}"
+                f"program is the name of one of {len(declared)} programs, as {', '.join(near)}; got {quote(program)}"
             )
         self.program = program
-        self._declared = known[program]
+        self._declared = declared[program]
 
     def __repr__(self) -> str:
         return f"independent(program={self.program!r})"
@@ -149,19 +169,21 @@ class Independent:
             strict=True,
         )
         most = turns.rules.max_turns
-        answers = [play(Position(pool, values, left, most, *rest)) for pool, values, left, *rest in columns]
+        answers = [
+            play(Position(pool, values, turns_left, most, *fields)) for pool, values, turns_left, *fields in columns
+        ]
         acts = np.array([act for act, _ in answers], dtype=np.int8)
         return decide(acts, np.array([keep or (0, 0, 0) for _, keep in answers], dtype=np.int8).reshape(-1, 3))
 
 
 def _histories(turns: Turns) -> list[tuple[tuple[bool, int, Items | None], ...]]:
     """The acts of each game so far, as :attr:`Position.acts`."""
-    mine = [turn % 2 == turns.seat for turn in range(turns.turns_taken)]
+    own_turns = [turn % 2 == turns.seat for turn in range(turns.turns_taken)]
     games = zip(turns.history.act.tolist(), turns.history.oA.tolist(), strict=True)
     return [
         tuple(
-            (own, act, tuple(keep) if act <= INSIST else None)
-            for own, act, keep in zip(mine, acts, offers, strict=True)
+            (is_own, act, tuple(keep) if act <= INSIST else None)
+            for is_own, act, keep in zip(own_turns, acts, offers, strict=True)
         )
         for acts, offers in games
     ]

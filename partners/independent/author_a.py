@@ -5,17 +5,9 @@ from functools import cache, lru_cache
 from itertools import product
 from math import exp
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, dot, program, remainder
 
 # ---- shared helpers -------------------------------------------------------------------------------------------------
-
-
-def dot(values, items):
-    return values[0] * items[0] + values[1] * items[1] + values[2] * items[2]
-
-
-def rest(pool, items):
-    return tuple(n - k for n, k in zip(pool, items))
 
 
 @cache
@@ -27,25 +19,23 @@ def possible_values(pool):
 
 @cache
 def usual_values(pool):
-    """What one item of each type is worth on average to an unknown other seat."""
+    """The mean worth of one item of each type to an unknown other seat."""
     options = possible_values(pool)
     return tuple(sum(v[i] for v in options) / len(options) for i in range(3))
 
 
-def claims(position: Position, mine: bool):
-    """The claims of one seat in order, as what that seat would keep."""
-    return [keep for is_own, _, keep in position.acts if is_own == mine and keep is not None]
-
-
 def offers(position):
     """All that the other has offered so far, as what this seat would get."""
-    return [rest(position.pool, keep) for keep in claims(position, False)]
+    return [remainder(position.pool, keep) for keep in position.other_claims()]
 
 
 def appetite(position):
-    """For each type, what share of it the other has claimed on average; one half before its first claim."""
-    theirs = claims(position, False)
-    return tuple(sum(k[i] for k in theirs) / (len(theirs) * position.pool[i]) if theirs else 0.5 for i in range(3))
+    """The mean share of each type that the other has claimed; one half before its first claim."""
+    other_claims = position.other_claims()
+    return tuple(
+        sum(k[i] for k in other_claims) / (len(other_claims) * position.pool[i]) if other_claims else 0.5
+        for i in range(3)
+    )
 
 
 def least_above(position, target, leave):
@@ -56,12 +46,12 @@ def least_above(position, target, leave):
 
 def guessed_values(position):
     """Bayes: the other's mean values; it claims what it likes, and turns down what it likes less."""
-    options, theirs, given = possible_values(position.pool), claims(position, False), claims(position, True)
-    refused = [rest(position.pool, keep) for keep in given[-2:]]
+    options, other_claims, own_claims = possible_values(position.pool), position.other_claims(), position.own_claims()
+    refused = [remainder(position.pool, keep) for keep in own_claims[-2:]]
     weights = []
     for v in options:
         weight = 1.0
-        for keep in theirs:
+        for keep in other_claims:
             weight *= (0.5 + dot(v, keep)) ** 2
         for items in refused:
             weight *= 1.3 - dot(v, items) / 10
@@ -75,24 +65,24 @@ def guessed_values(position):
 
 @lru_cache(maxsize=4096)
 def odds(pool, offer):
-    """For each split, the odds that its rest is worth at least 0, 1 .. 10 to the other, who likes its last claim."""
-    options, claim = possible_values(pool), rest(pool, offer)
+    """The odds, for each split, that its rest is worth at least 0, 1 .. 10 to the other, who likes its last claim."""
+    options, claim = possible_values(pool), remainder(pool, offer)
     if any(offer):
         options = [v for v in options if dot(v, claim) >= 5] or options
     table = {}
     for s in product(*(range(n + 1) for n in pool)):
-        left = rest(pool, s)
-        worths = sorted(dot(v, left) for v in options)
+        leaves = remainder(pool, s)
+        worths = sorted(dot(v, leaves) for v in options)
         table[s] = [1 - bisect_left(worths, least) / len(worths) for least in range(11)]
     return table
 
 
-def plan(position: Position, left: int):
-    """Best offer and its expected points, `left` acts before the end, by reasoning from the end backwards."""
-    if left <= 1:
+def plan(position: Position, turns_left: int):
+    """Best offer and its expected points, `turns_left` acts before the end, by reasoning from the end backwards."""
+    if turns_left <= 1:
         return None, 0
-    later = max(plan(position, left - 2)[1], 4.5 if left > 2 else 0)
-    table, values, least = odds(position.pool, position.offer), position.values, 2 + (left - 1) // 2
+    later = max(plan(position, turns_left - 2)[1], 4.5 if turns_left > 2 else 0)
+    table, values, least = odds(position.pool, position.offer), position.values, 2 + (turns_left - 1) // 2
     gain = {s: later + table[s][least] * (dot(values, s) - later) for s in position.splits()}
     best = max(gain, key=lambda s: (gain[s], -sum(s)))
     return best, gain[best]
@@ -115,24 +105,24 @@ def backward_reasoner(position):
 
 @program(memory=True, chance=False)
 def zeuthen_reader(position):
-    """Guesses the other's values from its acts and then follows Zeuthen (1930; Harsanyi 1956): whoever has more to
+    """Guesses the other's values from its acts and then follows Zeuthen (1930; Harsanyi 1956): the seat with more to
     lose from a breakdown, relative to its own claim, gives way, and just enough that it is the other's turn.
     """
-    pool, theirs, got = position.pool, guessed_values(position), position.worth(position.offer)
-    mine, others = claims(position, True), claims(position, False)
-    gain = {s: (position.worth(s), dot(theirs, rest(pool, s))) for s in position.splits()}
+    pool, other_values, got = position.pool, guessed_values(position), position.worth(position.offer)
+    own_claims, other_claims = position.own_claims(), position.other_claims()
+    gain = {s: (position.worth(s), dot(other_values, remainder(pool, s))) for s in position.splits()}
 
     def risks(s):
-        claimed = max(dot(theirs, others[-1]), 0.1)
+        claimed = max(dot(other_values, other_claims[-1]), 0.1)
         return (gain[s][0] - got) / max(gain[s][0], 0.1), (claimed - gain[s][1]) / claimed
 
     if position.turns_left == 1:
-        return (AGREE, None) if position.can_agree and got > 0 else (INSIST, (mine or [pool])[-1])
+        return (AGREE, None) if position.can_agree and got > 0 else (INSIST, (own_claims or [pool])[-1])
     fair = max(gain, key=lambda s: (gain[s][0] * gain[s][1], gain[s]))
-    if not mine or not others:
+    if not own_claims or not other_claims:
         keep = max((s for s in gain if gain[s][1] >= 3), key=gain.get)
         return (AGREE, None) if position.can_agree and got >= gain[keep][0] else (PROPOSE, keep)
-    keep = last = mine[-1]
+    keep = last = own_claims[-1]
     my_risk, their_risk = risks(last)
     if my_risk <= their_risk or position.turns_left <= 3:
         lower = [s for s in gain if got <= gain[s][0] <= gain[last][0] and gain[s][1] > gain[last][1]]
@@ -153,18 +143,18 @@ def equal_worth_explorer(position):
     other asks for (trade-offs: Faratin, Sierra and Jennings 2002; equivalent offers: Medvec and Galinsky). It comes
     down when all that leave the other something have been tried, and late in the game also because of the clock.
     """
-    worth, tried, wish, left = position.worth, set(claims(position, True)), appetite(position), position.turns_left
+    worth, tried, wish, turns_left = position.worth, set(position.own_claims()), appetite(position), position.turns_left
     got, best = worth(position.offer), max(map(worth, offers(position)), default=0)
-    floor = 5 if left > 3 else 4
-    if position.can_agree and (got >= 8 or (left == 1 and got > 0) or (left <= 4 and got >= floor + 1)):
+    floor = 5 if turns_left > 3 else 4
+    if position.can_agree and (got >= 8 or (turns_left == 1 and got > 0) or (turns_left <= 4 and got >= floor + 1)):
         return AGREE, None
     levels = sorted({worth(s) for s in position.splits() if floor <= worth(s) <= 9}, reverse=True)
-    levels = levels if levels and (levels[0] >= 7 or left <= 5) else [position.whole] + levels
-    ceiling = 6 if left <= 3 else 7 if left <= 5 else 10
+    levels = levels if levels and (levels[0] >= 7 or turns_left <= 5) else [position.whole] + levels
+    ceiling = 6 if turns_left <= 3 else 7 if turns_left <= 5 else 10
     levels = [w for w in levels if best <= w <= ceiling] or levels[:1]
     for level in levels:
         near = [s for s in position.splits() if worth(s) == level and s not in tried]
-        leaves = [s for s in near if dot(wish, rest(position.pool, s)) >= 0.8]
+        leaves = [s for s in near if dot(wish, remainder(position.pool, s)) >= 0.8]
         if leaves:
             if position.can_agree and got >= level:
                 return AGREE, None
@@ -182,24 +172,25 @@ def inequity_averse(position):
     """Dislikes having less and, somewhat, having more (Fehr and Schmidt 1999), with their mix of types drawn once:
     some do not care about fairness, some turn down unequal deals even at the end. Counts on average values.
     """
-    pool, worth, left = position.pool, position.worth, position.turns_left
+    pool, worth, turns_left = position.pool, position.worth, position.turns_left
     draw = position.character[0]
     envy, guilt = (0, 0) if draw < 0.3 else (0.5, 0.25) if draw < 0.6 else (1, 0.6) if draw < 0.9 else (4, 0.6)
     usual = usual_values(pool)
 
     def liking(s):
-        own, other = worth(s), dot(usual, rest(pool, s))
-        return own - envy * max(other - own, 0) - guilt * max(own - other, 0)
+        points, other = worth(s), dot(usual, remainder(pool, s))
+        return points - envy * max(other - points, 0) - guilt * max(points - other, 0)
 
-    give = 2.5 + 0.25 * (10 - left)
+    give = 2.5 + 0.25 * (10 - turns_left)
     keep = max(
-        (s for s in position.splits() if dot(usual, rest(pool, s)) >= min(give, 5)), key=lambda s: (liking(s), -sum(s))
+        (s for s in position.splits() if dot(usual, remainder(pool, s)) >= min(give, 5)),
+        key=lambda s: (liking(s), -sum(s)),
     )
     if position.can_agree:
-        requested = liking(keep) * (0.85 if left > 5 else 0.7 if left > 2 else 0.5)
-        if liking(position.offer) >= requested or (left == 1 and liking(position.offer) > 0):
+        requested = liking(keep) * (0.85 if turns_left > 5 else 0.7 if turns_left > 2 else 0.5)
+        if liking(position.offer) >= requested or (turns_left == 1 and liking(position.offer) > 0):
             return AGREE, None
-        if left == 1:
+        if turns_left == 1:
             return DISAGREE, None
     return PROPOSE, keep
 
@@ -214,13 +205,15 @@ def step_for_step(position):
     more step of good will in the middle and one at the end, when nothing moves.
     """
     got = [position.worth(items) for items in offers(position)]
-    mine, left = claims(position, True), position.turns_left
-    given = got[-1] - got[0] if got else 0
+    own_claims, turns_left = position.own_claims(), position.turns_left
+    conceded = got[-1] - got[0] if got else 0
     backward = len(got) >= 2 and got[-1] < got[-2]
-    good_will = (len(mine) >= 1) + (left <= 5) + (left <= 2) - backward
-    target = max(9 - max(given, 0) - good_will, 4)
-    now = got[-1] if got else 0
-    if position.can_agree and (now >= target or (left <= 2 and now >= 4) or (left == 1 and now >= 2)):
+    good_will = (len(own_claims) >= 1) + (turns_left <= 5) + (turns_left <= 2) - backward
+    target = max(9 - max(conceded, 0) - good_will, 4)
+    newest = got[-1] if got else 0
+    if position.can_agree and (
+        newest >= target or (turns_left <= 2 and newest >= 4) or (turns_left == 1 and newest >= 2)
+    ):
         return AGREE, None
     keep = least_above(position, target, appetite(position))
     return (INSIST if backward else PROPOSE), keep
@@ -235,19 +228,19 @@ def eleventh_hour(position):
     last moment, and then reaches for the best thing that the other ever offered, with a little on top when it dares.
     When its last moment comes is drawn once; a late one may miss the train.
     """
-    worth, left, seen = position.worth, position.turns_left, offers(position)
+    worth, turns_left, offered = position.worth, position.turns_left, offers(position)
     got = worth(position.offer)
     hour = 2 + int(position.character[0] * 3)
-    if position.can_agree and (got >= 8 or (left == 1 and got > 0)):
+    if position.can_agree and (got >= 8 or (turns_left == 1 and got > 0)):
         return AGREE, None
-    mine = claims(position, True)
-    if left > hour:
-        if mine and position.luck[0] < 0.7:
-            return INSIST, mine[-1]
+    own_claims = position.own_claims()
+    if turns_left > hour:
+        if own_claims and position.luck[0] < 0.7:
+            return INSIST, own_claims[-1]
         return PROPOSE, least_above(position, 9 if position.character[1] < 0.4 else 7.5, appetite(position))
-    best = max(seen, key=worth, default=None)
+    best = max(offered, key=worth, default=None)
     if best is None or worth(best) < 4:
-        return PROPOSE, least_above(position, 6 if left > 2 else 5, appetite(position))
+        return PROPOSE, least_above(position, 6 if turns_left > 2 else 5, appetite(position))
     if position.can_agree and got >= worth(best) and position.character[2] < 0.7:
         return AGREE, None
     missing = [i for i in range(3) if best[i] < position.pool[i] and position.values[i] > 0]
@@ -266,24 +259,26 @@ def loss_averse_anchorer(position):
     a generous one for more. The best offer so far is its reference point: anything lower hurts 2.25 times as much
     (Tversky and Kahneman 1992), so it insists on what it once 'had' and rather risks a breakdown.
     """
-    seen = [position.worth(items) for items in offers(position)]
-    mine, left = claims(position, True), position.turns_left
-    if not seen:
+    offered = [position.worth(items) for items in offers(position)]
+    own_claims, turns_left = position.own_claims(), position.turns_left
+    if not offered:
         return PROPOSE, least_above(position, 8, usual_values(position.pool))
-    reference, now = max(seen), seen[-1]
-    aim = max(0.6 * 8 + 0.4 * (2 * min(seen[0], 5) - 1) - 0.35 * (10 - left), 4.5, reference)
-    if mine:
-        aim = min(aim, position.worth(mine[-1]))
-    feeling = (now - reference) * (1 if now >= reference else 2.25) + now - aim
-    if position.can_agree and (feeling >= (-0.6 if left > 4 else -1.6) or (left <= 2 and now >= max(reference, 1))):
+    reference, newest = max(offered), offered[-1]
+    aim = max(0.6 * 8 + 0.4 * (2 * min(offered[0], 5) - 1) - 0.35 * (10 - turns_left), 4.5, reference)
+    if own_claims:
+        aim = min(aim, position.worth(own_claims[-1]))
+    feeling = (newest - reference) * (1 if newest >= reference else 2.25) + newest - aim
+    if position.can_agree and (
+        feeling >= (-0.6 if turns_left > 4 else -1.6) or (turns_left <= 2 and newest >= max(reference, 1))
+    ):
         return AGREE, None
-    if left == 1:
+    if turns_left == 1:
         return (
             (AGREE, None)
-            if position.can_agree and now >= reference / 2.25 and now > 0
-            else (INSIST, (mine or [position.pool])[-1])
+            if position.can_agree and newest >= reference / 2.25 and newest > 0
+            else (INSIST, (own_claims or [position.pool])[-1])
         )
-    if now < reference:
+    if newest < reference:
         return INSIST, max(offers(position), key=position.worth)
     return PROPOSE, least_above(position, aim, appetite(position))
 
@@ -297,16 +292,16 @@ def fixed_pie_believer(position):
     nothing to it, it keeps, as no seat values it; what it claims above half, the other must lack. Gets tough when
     the other seems to claim more than half and is nice as soon as the other seems to be nice.
     """
-    left, got, worth = position.turns_left, position.worth(position.offer), position.worth
+    turns_left, got, worth = position.turns_left, position.worth(position.offer), position.worth
     silent = position.last_act is None
-    if position.can_agree and (got >= 6 or (got == 5 and left <= 6) or (left <= 2 and got >= 3)):
+    if position.can_agree and (got >= 6 or (got == 5 and turns_left <= 6) or (turns_left <= 2 and got >= 3)):
         return AGREE, None
-    target = 7 if silent else 5 if got >= 4 else 6 if left > 4 else 5
-    if position.last_act == INSIST and got < 4 and left > 3:
+    target = 7 if silent else 5 if got >= 4 else 6 if turns_left > 4 else 5
+    if position.last_act == INSIST and got < 4 and turns_left > 3:
         target += 1
     enough = [s for s in position.splits() if worth(s) >= target]
     keep = min(enough, key=lambda s: (worth(s), -sum(s)), default=position.pool)
-    return (INSIST if got <= 3 and not silent and left <= 6 else PROPOSE), keep
+    return (INSIST if got <= 3 and not silent and turns_left <= 6 else PROPOSE), keep
 
 
 # ---- 9 --------------------------------------------------------------------------------------------------------------
@@ -318,22 +313,27 @@ def whole_piles(position):
     pile is not for sale; the worst pile it gives away at once, the middle one in halves and then whole, and it
     judges an offer by the piles in it, so that it may pass over points. My own; separable issues, as in Raiffa.
     """
-    pool, left = position.pool, position.turns_left
+    pool, turns_left = position.pool, position.turns_left
     piles = sorted(range(3), key=lambda i: (position.values[i] * pool[i], position.values[i]), reverse=True)
     best, middle, worst = piles
     rich = position.values[best] * pool[best] >= 6
-    share = 1 if left > 6 else 0.5 if left > 3 else 0 if rich else 0.5
+    share = 1 if turns_left > 6 else 0.5 if turns_left > 3 else 0 if rich else 0.5
     keep = [0, 0, 0]
     keep[best] = pool[best]
     keep[middle] = int(pool[middle] * share + 0.5) if position.values[middle] else 0
     if position.can_agree:
         offer = position.offer
         whole_best = offer[best] == pool[best]
-        if whole_best and (offer[middle] >= keep[middle] or left <= 2):
+        if whole_best and (offer[middle] >= keep[middle] or turns_left <= 2):
             return AGREE, None
-        if left <= 4 and offer[middle] == pool[middle] and offer[best] * 2 >= pool[best] and position.values[middle]:
+        if (
+            turns_left <= 4
+            and offer[middle] == pool[middle]
+            and offer[best] * 2 >= pool[best]
+            and position.values[middle]
+        ):
             return AGREE, None
-        if left <= 2 and position.worth(offer) >= 1 + 2 * left:
+        if turns_left <= 2 and position.worth(offer) >= 1 + 2 * turns_left:
             return AGREE, None
         if not offer[best]:
             return INSIST, tuple(keep)
@@ -349,23 +349,23 @@ def indignant_receiver(position):
     back and insisting offend it, steps forward appease it. Offended, it asks for more, answers in kind, and may end
     the talks at its own cost; appeased, it is the softest of partners.
     """
-    left, got = position.turns_left, [position.worth(items) for items in offers(position)]
+    turns_left, got = position.turns_left, [position.worth(items) for items in offers(position)]
     touchy = 0.5 + position.character[0]
     anger = 0.0
-    for before, now in zip([None] + got, got):
-        anger += 1 if now <= 1 else 0.5 if now <= 3 else 0
+    for before, newest in zip([None] + got, got):
+        anger += 1 if newest <= 1 else 0.5 if newest <= 3 else 0
         if before is not None:
-            anger += 1 if now < before else -0.8 if now > before else 0.3
+            anger += 1 if newest < before else -0.8 if newest > before else 0.3
         anger = max(anger, -1)
     anger = touchy * (anger + 0.4 * sum(act == INSIST for is_own, act, _ in position.acts if not is_own))
-    now = got[-1] if got else 0
-    pride = max(6.5 - 0.3 * (10 - left) + 0.8 * anger, 3)
-    if position.can_agree and now >= pride:
+    newest = got[-1] if got else 0
+    pride = max(6.5 - 0.3 * (10 - turns_left) + 0.8 * anger, 3)
+    if position.can_agree and newest >= pride:
         return AGREE, None
-    if anger >= 2.5 and left <= 5 and position.luck[0] < 0.15 * anger:
+    if anger >= 2.5 and turns_left <= 5 and position.luck[0] < 0.15 * anger:
         return (DISAGREE if position.last_act == INSIST else END), None
-    if left == 1:
-        content = now >= 3 or (now >= 1 and anger < 1.5)
+    if turns_left == 1:
+        content = newest >= 3 or (newest >= 1 and anger < 1.5)
         return (AGREE, None) if position.can_agree and content else (END, None)
     keep = least_above(position, min(pride + 1, 9), appetite(position))
     return (INSIST if anger >= 1.5 else PROPOSE), keep
@@ -380,20 +380,22 @@ def door_in_the_face(position):
     everything it values, then at once a moderate claim on which it insists to near the end; last, it splits the
     difference in points between that claim and the offer it has.
     """
-    left, got, worth = position.turns_left, position.worth(position.offer), position.worth
+    turns_left, got, worth = position.turns_left, position.worth(position.offer), position.worth
     usual = usual_values(position.pool)
-    if left >= 9:
+    if turns_left >= 9:
         if position.can_agree and got >= 8:
             return AGREE, None
         return PROPOSE, tuple(n if v else 0 for n, v in zip(position.pool, position.values))
     moderate = max(
-        position.splits(), key=lambda s: (min(worth(s), 6.5) + 0.4 * dot(usual, rest(position.pool, s)), worth(s))
+        position.splits(), key=lambda s: (min(worth(s), 6.5) + 0.4 * dot(usual, remainder(position.pool, s)), worth(s))
     )
-    if position.can_agree and (got >= worth(moderate) or (left <= 4 and got >= 5) or (left <= 2 and got >= 3)):
+    if position.can_agree and (
+        got >= worth(moderate) or (turns_left <= 4 and got >= 5) or (turns_left <= 2 and got >= 3)
+    ):
         return AGREE, None
-    if left > 4:
-        return (PROPOSE if left >= 7 else INSIST), moderate
-    if left == 1 and position.can_agree and got >= 1:
+    if turns_left > 4:
+        return (PROPOSE if turns_left >= 7 else INSIST), moderate
+    if turns_left == 1 and position.can_agree and got >= 1:
         return AGREE, None
     return PROPOSE, least_above(position, (worth(moderate) + got) / 2, usual)
 
@@ -407,17 +409,17 @@ def logit_erring(position):
     draws one, the better the likelier; agrees by the same kind of draw, so that costly errors are rare. Guesses the
     odds from the number of items that it leaves. How sharp it is is drawn once; near the end it cares more.
     """
-    pool, left, usual = position.pool, position.turns_left, usual_values(position.pool)
-    sharp = (1 + 1.5 * position.character[0]) * (1 if left > 3 else 1.6)
-    hope = 5.2 if left > 2 else 2.5 if left == 2 else 0.8
+    pool, turns_left, usual = position.pool, position.turns_left, usual_values(position.pool)
+    sharp = (1 + 1.5 * position.character[0]) * (1 if turns_left > 3 else 1.6)
+    hope = 5.2 if turns_left > 2 else 2.5 if turns_left == 2 else 0.8
 
     def brings(s):
-        leaves = dot(usual, rest(pool, s)) + (0.8 if position.last_act is not None else 0)
-        odds_yes = 1 / (1 + exp(1.3 * (1.5 + 0.35 * left - leaves)))
+        leaves = dot(usual, remainder(pool, s)) + (0.8 if position.last_act is not None else 0)
+        odds_yes = 1 / (1 + exp(1.3 * (1.5 + 0.35 * turns_left - leaves)))
         return odds_yes * position.worth(s) + (1 - odds_yes) * hope * 0.6
 
     if position.can_agree:
-        gap = position.worth(position.offer) - hope - 0.12 * left
+        gap = position.worth(position.offer) - hope - 0.12 * turns_left
         if position.luck[0] < 1 / (1 + exp(-sharp * gap)):
             return AGREE, None
     splits = position.splits()
@@ -439,7 +441,7 @@ def one_more_thing(position):
     one more, until little is left to add or the time is short. A poor offer it first fills up to half, with its
     dearest items. From market stalls, and from Columbo.
     """
-    pool, values, left = position.pool, position.values, position.turns_left
+    pool, values, turns_left = position.pool, position.values, position.turns_left
     order = sorted(range(3), key=lambda i: values[i], reverse=True)
     keep, got = list(position.offer), position.worth(position.offer)
     for i in order:
@@ -447,12 +449,14 @@ def one_more_thing(position):
             keep[i] += 1
     filled = position.worth(keep)
     desired = [i for i in order if keep[i] < pool[i] and values[i]]
-    if desired and (left > 2 or got < 3):
-        dear = [i for i in desired if filled + values[i] <= 9 - (left <= 4)]
-        if dear and filled + values[dear[0]] <= 10 - 0.25 * (10 - left):
+    if desired and (turns_left > 2 or got < 3):
+        dear = [i for i in desired if filled + values[i] <= 9 - (turns_left <= 4)]
+        if dear and filled + values[dear[0]] <= 10 - 0.25 * (10 - turns_left):
             keep[dear[0]] += 1
     gain = position.worth(keep) - got
-    if position.can_agree and (gain == 0 or (left <= 3 and got >= 4 and gain <= 3) or (left == 1 and got >= 1)):
+    if position.can_agree and (
+        gain == 0 or (turns_left <= 3 and got >= 4 and gain <= 3) or (turns_left == 1 and got >= 1)
+    ):
         return AGREE, None
     if position.last_act is None:
         return PROPOSE, least_above(position, 7, usual_values(pool))
@@ -468,25 +472,27 @@ def war_of_nerves(position):
     stick to one claim, and at each act may give in, the likelier the more the other looks like one who truly cannot
     move: it repeats itself, it insists, the end is near. Giving in means taking the offer or, if poor, half.
     """
-    left, worth, character = position.turns_left, position.worth, position.character
-    theirs, mine, got = claims(position, False), claims(position, True), worth(position.offer)
-    demand = mine[0] if mine else least_above(position, 6.5 + 1.5 * character[1], usual_values(position.pool))
+    turns_left, worth, character = position.turns_left, position.worth, position.character
+    other_claims, own_claims, got = position.other_claims(), position.own_claims(), worth(position.offer)
+    demand = (
+        own_claims[0] if own_claims else least_above(position, 6.5 + 1.5 * character[1], usual_values(position.pool))
+    )
     if position.can_agree and got >= worth(demand):
         return AGREE, None
     if character[0] < 0.2:
-        if left == 1 and position.can_agree and got >= 4:
+        if turns_left == 1 and position.can_agree and got >= 4:
             return AGREE, None
         return INSIST, demand
     stubborn = 0.15
-    for before, after in zip(theirs, theirs[1:]):
+    for before, after in zip(other_claims, other_claims[1:]):
         likelihood = 2.2 if after == before else 0.4
         stubborn = stubborn * likelihood / (stubborn * likelihood + 1 - stubborn)
     if position.last_act == INSIST:
         stubborn = min(2 * stubborn, 0.95)
-    gives_in = stubborn * 0.5 + (0.75 if left <= 2 else 0.3 if left <= 4 else 0.03)
-    broken = bool(mine) and mine[-1] != demand
-    if theirs and (broken or left == 1 or position.luck[0] < gives_in):
-        if position.can_agree and (got >= 4 or (left == 1 and got > 0)):
+    gives_in = stubborn * 0.5 + (0.75 if turns_left <= 2 else 0.3 if turns_left <= 4 else 0.03)
+    broken = bool(own_claims) and own_claims[-1] != demand
+    if other_claims and (broken or turns_left == 1 or position.luck[0] < gives_in):
+        if position.can_agree and (got >= 4 or (turns_left == 1 and got > 0)):
             return AGREE, None
         return PROPOSE, least_above(position, max(5, got), appetite(position))
-    return (INSIST if mine else PROPOSE), demand
+    return (INSIST if own_claims else PROPOSE), demand

@@ -4,16 +4,7 @@ import functools
 import itertools
 import math
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program
-
-
-def rest(pool, keep):
-    """What is left of the pool for the other side."""
-    return tuple(n - k for n, k in zip(pool, keep))
-
-
-def dot(values, items):
-    return sum(v * n for v, n in zip(values, items))
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, dot, program, remainder
 
 
 def cheapest(p: Position, want):
@@ -24,17 +15,8 @@ def cheapest(p: Position, want):
     return min((s for s in p.splits() if p.worth(s) >= want), key=lambda s: (p.worth(s), sum(s)))
 
 
-def their_claims(p: Position):
-    """All that the other retained for itself in its offers, in order."""
-    return [keep for mine, act, keep in p.acts if not mine and keep is not None]
-
-
-def my_claims(p: Position):
-    return [keep for mine, act, keep in p.acts if mine and keep is not None]
-
-
 @functools.cache
-def _others(pool, valued):
+def _possible_values(pool, valued):
     """All values that the other may have: worth 10 together, each item desired by someone, one desired by both."""
     every = itertools.product(*(range(10 // n + 1) for n in pool))
     return [
@@ -44,15 +26,15 @@ def _others(pool, valued):
     ]
 
 
-def others(p: Position):
-    return _others(p.pool, tuple(v > 0 for v in p.values))
+def possible_values(p: Position):
+    return _possible_values(p.pool, tuple(v > 0 for v in p.values))
 
 
 @functools.cache
 def _left_over(pool, valued):
-    """For each split that I may keep: what the rest is worth to each possible other."""
+    """The worth of the rest of each split to each possible other."""
     return {
-        keep: [dot(v, rest(pool, keep)) for v in _others(pool, valued)]
+        keep: [dot(v, remainder(pool, keep)) for v in _possible_values(pool, valued)]
         for keep in itertools.product(*(range(n + 1) for n in pool))
     }
 
@@ -62,12 +44,12 @@ def left_over(p: Position):
 
 
 def beliefs(p: Position, faith):
-    """How likely each possible other is: it tends to claim what it likes and to refuse what it does not."""
-    table, weights = left_over(p), [1.0] * len(others(p))
-    for mine, act, keep in p.acts:
+    """The probability of each possible other: it tends to claim what it likes and to refuse what it does not."""
+    table, weights = left_over(p), [1.0] * len(possible_values(p))
+    for is_own, act, keep in p.acts:
         if keep is None:
             continue
-        if mine:  # an offer of mine that was not agreed to
+        if is_own:  # an offer of mine that was not agreed to
             weights = [w / (1 + math.exp(g - 6)) for w, g in zip(weights, table[tuple(keep)])]
         else:  # a claim: 10 less what it leaves to me, in the other's points
             likes = [math.exp(faith * (10 - g)) * (0.4 if g > 7 else 1) for g in range(11)]
@@ -90,8 +72,8 @@ def reads_the_customer(p):
     have = p.worth(p.offer)
     if p.turns_left == 1:
         return (AGREE, None) if p.can_agree and have > 0 else (END, None)
-    claims = their_claims(p)
-    best_seen = max((p.worth(rest(p.pool, c)) for c in claims), default=0)
+    claims = p.other_claims()
+    best_seen = max((p.worth(remainder(p.pool, c)) for c in claims), default=0)
     later = 0.0 if p.turns_left == 2 else max(0.9 * best_seen, 6.2 - 0.35 * (10 - p.turns_left))
     yes, table, belief = YES[p.turns_left], left_over(p), beliefs(p, 0.55)
     likely = sorted(range(len(belief)), key=lambda k: -belief[k])[:8]  # the eight likeliest others will do
@@ -114,7 +96,7 @@ def reads_the_customer(p):
 
 @functools.cache
 def _share_content(pool, valued):
-    """For each split and each need: the share of possible other seats that value the rest at least at that need."""
+    """The share, for each split and each need, of possible other seats that value the rest at least at that need."""
     return {
         keep: [sum(g >= need for g in gains) / len(gains) for need in range(12)]
         for keep, gains in _left_over(pool, valued).items()
@@ -182,7 +164,7 @@ def brinkman(p):
     that its character sets; then one offer built on what the other requested for least. Some of them do go
     over the cliff.
     """
-    have, claims = p.worth(p.offer), their_claims(p)
+    have, claims = p.worth(p.offer), p.other_claims()
     blink = 3 + int(p.character[0] * 3)  # acts left at which it gives in
     reckless = p.character[1] < 0.35
     floor = 7 if p.turns_left > blink else 5 if p.turns_left > 2 or reckless else 1
@@ -191,13 +173,13 @@ def brinkman(p):
     if p.turns_left == 1:
         return DISAGREE, None
     if p.turns_left > blink:
-        stand = my_claims(p)[-1:] or [cheapest(p, 8)]
-        return (PROPOSE if not my_claims(p) else INSIST), stand[0]
+        stand = p.own_claims()[-1:] or [cheapest(p, 8)]
+        return (PROPOSE if not p.own_claims() else INSIST), stand[0]
     # how often it claimed an item of each type, from 0 to 1; before any claim all alike
     craving = [(sum(c[i] for c in claims) + 1) / (len(claims) * n + 2) for i, n in enumerate(p.pool)]
     target = max(6 if p.turns_left > 2 else 5, have + 1)
     ways = [s for s in p.splits() if p.worth(s) >= min(target, p.whole)]
-    keep = max(ways, key=lambda s: (dot(craving, rest(p.pool, s)), p.worth(s)))
+    keep = max(ways, key=lambda s: (dot(craving, remainder(p.pool, s)), p.worth(s)))
     return PROPOSE, keep
 
 
@@ -232,8 +214,8 @@ def pays_back_in_kind(p):
     for tat, Axelrod), and where both stand still makes one small step unrequested, as in Osgood's GRIT of
     1962, then waits again.
     """
-    offers = [p.worth(rest(p.pool, c)) for c in their_claims(p)]
-    requested = [p.worth(c) for c in my_claims(p)]
+    offers = [p.worth(remainder(p.pool, c)) for c in p.other_claims()]
+    requested = [p.worth(c) for c in p.own_claims()]
     start = requested[0] if requested else 8
     came_up = max(offers) - offers[0] if offers else 0
     welcome = max(0, offers[0] - 3) if offers else 0  # a kind first offer counts as a gift
@@ -248,7 +230,7 @@ def pays_back_in_kind(p):
         return AGREE, None
     keep = cheapest(p, want)
     firm = requested and p.worth(keep) == requested[-1]
-    return (INSIST, my_claims(p)[-1]) if firm else (PROPOSE, keep)
+    return (INSIST, p.own_claims()[-1]) if firm else (PROPOSE, keep)
 
 
 @program(memory=True, chance=True)
@@ -258,14 +240,14 @@ def thin_skinned(p):
     insists, hurt too often it leaves.
     """
     hurt, last_offer, mine_last = 0.0, 0, None
-    for mine, act, keep in p.acts:
-        if mine:
+    for is_own, act, keep in p.acts:
+        if is_own:
             mine_last = keep or mine_last
             continue
         if keep is not None:
-            now = p.worth(rest(p.pool, keep))
-            hurt += (now < 3) * 1.0 + (act == INSIST) * 0.7 - (now > last_offer) * 0.8 - (now >= 5) * 0.5
-            hurt, last_offer = max(0.0, hurt), now
+            points = p.worth(remainder(p.pool, keep))
+            hurt += (points < 3) * 1.0 + (act == INSIST) * 0.7 - (points > last_offer) * 0.8 - (points >= 5) * 0.5
+            hurt, last_offer = max(0.0, hurt), points
     skin = 1.2 + 1.3 * p.character[0]
     have = p.worth(p.offer)
     spent = 10 - p.turns_left
@@ -289,18 +271,18 @@ def playground_draft(p):
     Taylor, The Win-Win Solution), the other first what it last claimed. Asks for its own team, at first
     with one pick too many.
     """
-    claimed = list(rest(p.pool, p.offer)) if p.last_act is not None else [0, 0, 0]
-    left, team = list(p.pool), [0, 0, 0]
+    claimed = list(remainder(p.pool, p.offer)) if p.last_act is not None else [0, 0, 0]
+    stock, team = list(p.pool), [0, 0, 0]
     my_pick = True
-    while any(left):
-        types = [i for i in range(3) if left[i]]
+    while any(stock):
+        types = [i for i in range(3) if stock[i]]
         if my_pick:
-            pick = max(types, key=lambda i: (p.values[i], -claimed[i], -left[i]))
+            pick = max(types, key=lambda i: (p.values[i], -claimed[i], -stock[i]))
             team[pick] += 1
         else:
             pick = max(types, key=lambda i: (claimed[i] > 0, -p.values[i], claimed[i]))
             claimed[pick] -= 1
-        left[pick] -= 1
+        stock[pick] -= 1
         my_pick = not my_pick
     fair, have = p.worth(team), p.worth(p.offer)
     if p.can_agree and (have >= fair or (p.turns_left <= 4 and have >= fair - 1) or (p.turns_left <= 2 and have >= 3)):
@@ -310,9 +292,9 @@ def playground_draft(p):
         if more:
             team[max(more, key=lambda i: p.values[i])] += 1
     elif p.turns_left <= 3:  # gives its least pick back
-        own = [i for i in range(3) if team[i] and p.values[i] < 4]
-        if own:
-            team[min(own, key=lambda i: p.values[i])] -= 1
+        unloved = [i for i in range(3) if team[i] and p.values[i] < 4]
+        if unloved:
+            team[min(unloved, key=lambda i: p.values[i])] -= 1
     return PROPOSE, tuple(team)
 
 
@@ -323,8 +305,8 @@ def street_market(p):
     money on top.
     """
     price = [1.0, 1.0, 1.0]
-    for mine, act, keep in p.acts:
-        if keep is not None and not mine:
+    for is_own, act, keep in p.acts:
+        if keep is not None and not is_own:
             for i in range(3):
                 share = keep[i] / p.pool[i]
                 price[i] *= 0.75 + 0.6 * share
@@ -380,7 +362,7 @@ def tired_clerk(p):
     Own idea.
     """
     felt = [max(0.0, v + 2.4 * (c - 0.5)) if v else 0.8 * (c > 0.7) for v, c in zip(p.values, p.character)]
-    whole = dot(felt, p.pool) or 1.0
+    felt_total = dot(felt, p.pool) or 1.0
     tired = (10 - p.turns_left) / 9
     want = 0.5 + 0.25 * p.character[4] + 0.15 * (1 - tired) - 0.2 * tired**2  # a share of all, as it feels it
     offer = list(p.offer)
@@ -388,13 +370,13 @@ def tired_clerk(p):
         i = int(p.luck[1] * 3)
         j = (i + 1) % 3
         offer[i], offer[j] = offer[j], offer[i]
-    felt_offer = dot(felt, offer) / whole
+    felt_offer = dot(felt, offer) / felt_total
     if p.can_agree and (felt_offer >= want or (p.turns_left <= 2 and felt_offer > 0.25)):
         return AGREE, None
     if p.turns_left <= 4 and p.can_agree and felt_offer < 0.2 and p.luck[2] < 0.2:
         return END, None
     ask = want + 0.12 * p.luck[3]
-    ways = [s for s in p.splits() if dot(felt, s) / whole >= min(1.0, ask) - 1e-9]
+    ways = [s for s in p.splits() if dot(felt, s) / felt_total >= min(1.0, ask) - 1e-9]
     near = sorted(ways, key=lambda s: (dot(felt, s), sum(s)))[:2]
     return PROPOSE, near[int(p.luck[4] * len(near))]
 
@@ -412,7 +394,9 @@ def dearer_every_time(p):
 
     def generous(want):  # of the splits worth that much, or one more, the one with most types and items for the other
         ways = [s for s in p.splits() if want <= p.worth(s) <= want + 1] or [cheapest(p, want)]
-        return max(ways, key=lambda s: (sum(x > 0 for x in rest(p.pool, s)), sum(rest(p.pool, s)), p.worth(s)))
+        return max(
+            ways, key=lambda s: (sum(x > 0 for x in remainder(p.pool, s)), sum(remainder(p.pool, s)), p.worth(s))
+        )
 
     if p.turns_left <= 3:
         return (INSIST if p.turns_left == 3 else PROPOSE), generous(5)
@@ -426,7 +410,7 @@ def red_herring(p):
     on the table, then gives the decoy up as if it hurt and wants the dear things for it. No bluff where
     no seat wants the decoy.
     """
-    have, claims, rounds = p.worth(p.offer), their_claims(p), len(my_claims(p))
+    have, claims, rounds = p.worth(p.offer), p.other_claims(), len(p.own_claims())
     total = [v * n for v, n in zip(p.values, p.pool)]
     decoy, middle, best = sorted(range(3), key=lambda i: (total[i], p.character[i]))
     bluffs = 1 + (p.character[3] < 0.5)  # how many acts the bluff lasts
@@ -459,9 +443,9 @@ def second_thoughts(p):
     take less than that before the end, and if its own wish sinks below it, asks for that offer back,
     insisting.
     """
-    seen = [(p.worth(rest(p.pool, c)), rest(p.pool, c)) for c in their_claims(p)]
+    offered = [(p.worth(remainder(p.pool, c)), remainder(p.pool, c)) for c in p.other_claims()]
     have = p.worth(p.offer)
-    missed = max(seen[:-1], default=(0, None), key=lambda x: x[0])
+    missed = max(offered[:-1], default=(0, None), key=lambda x: x[0])
     wish = 9 - 0.5 * (10 - p.turns_left)
     if p.can_agree:
         if p.turns_left == 1 and have > 0:
@@ -473,8 +457,10 @@ def second_thoughts(p):
             return AGREE, None
     if missed[1] is not None and missed[0] > have and missed[0] >= min(wish, 6):
         return INSIST, missed[1]
-    requested = my_claims(p)
+    requested = p.own_claims()
     keep = cheapest(p, max(5, wish))
-    if requested and len(seen) >= 2 and seen[-1][0] < seen[-2][0]:  # it was robbed of something: no step down this time
+    if (
+        requested and len(offered) >= 2 and offered[-1][0] < offered[-2][0]
+    ):  # it was robbed of something: no step down this time
         keep = requested[-1]
     return PROPOSE, keep

@@ -1,27 +1,17 @@
 """Fourteen people at a table with books, hats and balls on it: characters by a novelist who also designs games."""
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program
-
-
-def rest(p: Position, items):
-    """What is left of the pool."""
-    return p.pool[0] - items[0], p.pool[1] - items[1], p.pool[2] - items[2]
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program, remainder
 
 
 def points(p: Position, items):
-    """What items are worth to me, as tenths of the whole pool."""
+    """The worth of items to me, as tenths of the whole pool."""
     (u, v, w), (a, b, c), (x, y, z) = p.values, p.pool, items
     return 10 * (u * x + v * y + w * z) / max(1, u * a + v * b + w * c)
 
 
-def claims(p: Position, mine):
-    """All that one side has requested to keep so far, in order."""
-    return [keep for is_own, act, keep in p.acts if is_own == mine and keep is not None]
-
-
-def given(p: Position):
-    """What each of the other's claims would have left me, in points, in order."""
-    return [points(p, rest(p, keep)) for keep in claims(p, False)]
+def points_offered(p: Position):
+    """The points that each of the other's claims would have left me, in order."""
+    return [points(p, remainder(p.pool, keep)) for keep in p.other_claims()]
 
 
 def cheapest(p: Position, want, taste=sum):
@@ -53,11 +43,11 @@ def bookmaker(p):
     for taste in TASTES:
         a, b, c = (share / max(1, n) for share, n in zip(taste, p.pool))
         odds, requested = 1.0, 9.0
-        for mine, act, keep in p.acts:
+        for is_own, act, keep in p.acts:
             worth = a * keep[0] + b * keep[1] + c * keep[2] if keep else 7
-            if mine and worth < 4.5:
+            if is_own and worth < 4.5:
                 odds *= 0.6 ** (4.5 - worth)  # he refused all the rest?
-            elif not mine:
+            elif not is_own:
                 odds *= 0.6 ** max(0.0, requested - worth)  # he requested for that little?
                 requested -= 1.0
         pictures.append((odds, a, b, c))
@@ -69,7 +59,7 @@ def bookmaker(p):
     gains = {s: points(p, s) for s in p.splits() if not any(k and not v for k, v in zip(s, p.values))}
 
     def bet(split):
-        x, y, z = rest(p, split)
+        x, y, z = remainder(p.pool, split)
         chance = 0.0
         for odds, a, b, c in pictures:
             yes = (a * x + b * y + c * z - needs) / 3
@@ -90,15 +80,15 @@ def same_price_other_basket(p):
     puts worthless things into a basket of one's own, and with no basket left to try says the last one louder.
     After trade-off negotiation in the manner of Faratin, Sierra and Jennings.
     """
-    tried, desired = claims(p, True), claims(p, False)
+    tried, desired = p.own_claims(), p.other_claims()
     price = (8, 8, 7, 6, 5)[min(4, len(tried))]
     if p.can_agree and (points(p, p.offer) >= price or (p.turns_left == 1 and p.worth(p.offer) > 0)):
         return AGREE, None
 
     def liking(split):
-        left = rest(p, split)
-        overlap = sum((t + 1) * min(x, y) for t, keep in enumerate(desired) for x, y in zip(left, keep))
-        return overlap, sum(left), -points(p, split)
+        leaves = remainder(p.pool, split)
+        overlap = sum((t + 1) * min(x, y) for t, keep in enumerate(desired) for x, y in zip(leaves, keep))
+        return overlap, sum(leaves), -points(p, split)
 
     baskets = [s for s in p.splits() if points(p, s) >= price and p.worth(s) > p.worth(move(p, s, -1))]
     lowest = min((points(p, s) for s in baskets), default=0)
@@ -113,23 +103,23 @@ def limit_tester(p):
     """A child testing limits: while the other's offers get better, repeats the same demand and says it louder; when
     they stand still, gives just one notch; when they get worse, takes fright and offers the middle. Own idea.
     """
-    incoming, mine = given(p), claims(p, True)
-    if not mine:
+    incoming, own_claims = points_offered(p), p.own_claims()
+    if not own_claims:
         if p.can_agree and incoming[-1] >= 8:
             return AGREE, None
         return PROPOSE, cheapest(p, 9)
-    requested = points(p, mine[-1])
+    requested = points(p, own_claims[-1])
     change = incoming[-1] - incoming[-2] if len(incoming) > 1 else 0
     if p.can_agree and (incoming[-1] >= requested - 1 or (p.turns_left == 1 and incoming[-1] > 0)):
         return AGREE, None
     if p.turns_left <= 3 and p.can_agree and incoming[-1] >= 6 - (change <= 0):
         return AGREE, None  # no more to be had
     if change > 0 and p.turns_left > 3:
-        return INSIST, mine[-1]
+        return INSIST, own_claims[-1]
     if change < 0 or p.turns_left <= 3:
         return PROPOSE, cheapest(p, max(4, (requested + (incoming or [0])[-1]) / 2))
     lower = [s for s in p.splits() if 6 <= points(p, s) < requested]
-    return PROPOSE, max(lower, key=lambda s: (points(p, s), -sum(s)), default=mine[-1])
+    return PROPOSE, max(lower, key=lambda s: (points(p, s), -sum(s)), default=own_claims[-1])
 
 
 @program(memory=True, chance=False)
@@ -138,7 +128,7 @@ def ledger_keeper(p):
     and comes down by exactly that, plus one on credit; a step back is charged too. Near the end she writes off
     a debt once. Agrees when the books balance; leaves with nothing rather than be cheated on the last act.
     """
-    incoming = given(p)
+    incoming = points_offered(p)
     received = incoming[-1] - incoming[0] if incoming else 0
     credit = 1 if incoming else 0
     written_off = 2 if p.turns_left <= 4 else 0
@@ -148,7 +138,7 @@ def ledger_keeper(p):
             return AGREE, None
         if p.turns_left == 1:
             return (AGREE if incoming[-1] >= 3 else END), None
-    last = claims(p, True)[-1:]
+    last = p.own_claims()[-1:]
     keep = cheapest(p, demand)
     return (INSIST if last == [keep] else PROPOSE), keep
 
@@ -159,7 +149,7 @@ def offended_diplomat(p):
     slight is put down to ignorance; each later one raises her demand and makes her insist. A clear improvement
     is an apology and is forgiven. A third slight in a row near the end recalls the ambassador.
     """
-    incoming, slights = given(p), 0
+    incoming, slights = points_offered(p), 0
     for t, offer in enumerate(incoming):
         better = t > 0 and offer >= incoming[t - 1] + 1.5
         if better:
@@ -167,7 +157,7 @@ def offended_diplomat(p):
         elif offer <= 2:
             slights += 1
     offended = slights >= 2
-    turn = len(claims(p, True))
+    turn = len(p.own_claims())
     demand = (8, 7, 6.5, 6, 5)[min(4, turn)] + (slights - 1 if offended else 0)
     if p.can_agree and not offended and points(p, p.offer) >= demand - 1:
         return AGREE, None
@@ -184,7 +174,7 @@ def ritual_host(p):
     the second may be taken. Poor offers are met with a gift, one thing more each time, but never below four
     points. Opens with fewer things than a merchant would.
     """
-    incoming, mine = given(p), claims(p, True)
+    incoming, own_claims = points_offered(p), p.own_claims()
     if not incoming:
         return PROPOSE, cheapest(p, 6)
     good = sum(offer >= 5 for offer in incoming)
@@ -195,20 +185,20 @@ def ritual_host(p):
     if incoming[-1] >= 5:
         back = move(p, p.offer, -1)
         return PROPOSE, back if points(p, back) >= 4 else p.offer
-    gift = move(p, mine[-1] if mine else cheapest(p, 8, taste=lambda s: -sum(s)), -1)
-    return (PROPOSE, gift) if points(p, gift) >= 5 else (INSIST, mine[-1] if mine else cheapest(p, 5))
+    gift = move(p, own_claims[-1] if own_claims else cheapest(p, 8, taste=lambda s: -sum(s)), -1)
+    return (PROPOSE, gift) if points(p, gift) >= 5 else (INSIST, own_claims[-1] if own_claims else cheapest(p, 5))
 
 
 @program(memory=True, chance=True)
 def bluffer(p):
-    """Pretends to love the pile that means least to him: insists on all of it beside his true favourite, for one to
+    """Pretends to love the pile that means least to him: insists on all of it and his true favourite, for one to
     three acts. Then he gives it up with a great sigh and wants the pile he really loves, and more, in return.
     If the other lets him have the decoy and keeps the rest, he is caught, and half the time comes down fast.
     """
     order = sorted(range(3), key=lambda i: (p.values[i] * p.pool[i], i))
     decoy, middle, love = order
-    mine = claims(p, True)
-    acted, length = len(mine), 1 + int(3 * p.character[0])
+    own_claims = p.own_claims()
+    acted, length = len(own_claims), 1 + int(3 * p.character[0])
     caught = p.last_act is not None and p.offer[decoy] == p.pool[decoy] and points(p, p.offer) < 4
     want = 8 - 0.9 * acted - (1.5 if caught and p.luck[0] < 0.5 else 0)
     if p.can_agree and points(p, p.offer) >= (max(want, 4) if p.turns_left > 1 else 1):
@@ -361,21 +351,21 @@ def elder_sibling(p):
     """
     incoming = p.last_act is not None
     withheld = [(n - k) / max(1, n) if incoming else 0 for n, k in zip(p.pool, p.offer)]
-    left, keep = list(p.pool), [0, 0, 0]
-    mine = p.turns_left > 5
+    stock, keep = list(p.pool), [0, 0, 0]
+    is_own_pick = p.turns_left > 5
     twice = p.turns_left <= 2
-    while any(left):
-        kinds = [i for i in range(3) if left[i]]
-        if mine:
-            i = max(kinds, key=lambda i: (p.values[i], left[i]))
+    while any(stock):
+        kinds = [i for i in range(3) if stock[i]]
+        if is_own_pick:
+            i = max(kinds, key=lambda i: (p.values[i], stock[i]))
             keep[i] += 1
         else:
-            i = max(kinds, key=lambda i: (withheld[i] * left[i] / p.pool[i] - p.values[i] / 10, -i))
-        left[i] -= 1
-        if twice and not mine:
+            i = max(kinds, key=lambda i: (withheld[i] * stock[i] / p.pool[i] - p.values[i] / 10, -i))
+        stock[i] -= 1
+        if twice and not is_own_pick:
             twice = False  # the younger picks once more
         else:
-            mine = not mine
+            is_own_pick = not is_own_pick
     worth = points(p, p.offer)
     fair = 2 * sum(p.offer) >= sum(p.pool)
     if p.can_agree:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Items, Position, program, remainder
 
-Items = tuple[int, int, int]
 Move = tuple[int, Items | None]
-
-
-def rest(pool: Items, items: Items) -> Items:
-    """What is left of the pool without these items."""
-    return (pool[0] - items[0], pool[1] - items[1], pool[2] - items[2])
 
 
 def score(position: Position, items: Items) -> float:
@@ -19,13 +13,8 @@ def score(position: Position, items: Items) -> float:
 
 
 def own_acts(position: Position) -> int:
-    """How many acts this seat has behind it (both seats act in turn)."""
+    """The number of acts that this seat has behind it (both seats act in turn)."""
     return (position.max_turns - position.turns_left) // 2
-
-
-def claims(position: Position, mine: bool) -> list[Items]:
-    """What one side has requested to keep, oldest first."""
-    return [keep for is_own, _, keep in position.acts if is_own == mine and keep is not None]
 
 
 def by_value(position: Position) -> list[int]:
@@ -35,9 +24,9 @@ def by_value(position: Position) -> list[int]:
 
 def change(items: Items, kind: int, by: int) -> Items:
     """The same items with some more or fewer of one type."""
-    new = list(items)
-    new[kind] += by
-    return (new[0], new[1], new[2])
+    changed = list(items)
+    changed[kind] += by
+    return (changed[0], changed[1], changed[2])
 
 
 def useful(position: Position) -> Items:
@@ -55,7 +44,7 @@ def drop_cheapest(position: Position, items: Items, times: int) -> Items:
 
 
 def distance(first: Items, second: Items) -> int:
-    """How many items would have to change hands between two splits."""
+    """The number of items that would have to change hands between two splits."""
     return sum(abs(a - b) for a, b in zip(first, second))
 
 
@@ -138,8 +127,8 @@ def i_just_want_these(position: Position) -> Move:
             more = int(max(0.0, easiness) * position.pool[kind] + position.luck[1 + kind] * (easiness > 0))
             keep = change(keep, kind, min(more, position.pool[kind]))
     if score(position, keep) < 4:
-        others = [k for k in by_value(position) if k != love]
-        keep = change(keep, others[0], position.pool[others[0]] - keep[others[0]])
+        other_kinds = [k for k in by_value(position) if k != love]
+        keep = change(keep, other_kinds[0], position.pool[other_kinds[0]] - keep[other_kinds[0]])
     refused = position.can_agree and not has_love
     return (INSIST if refused and position.luck[5] < 0.6 else PROPOSE), keep
 
@@ -157,11 +146,11 @@ def half_listening(position: Position) -> Move:
         values[first], values[first - 1] = values[first - 1], values[first]
     offer = position.offer
     if luck[0] < 0.12:  # who gets the hats?
-        offer = rest(position.pool, offer)
+        offer = remainder(position.pool, offer)
 
     def believed(items: Items) -> float:
-        whole = sum(value * n for value, n in zip(values, position.pool))
-        return 10 * sum(value * n for value, n in zip(values, items)) / max(1, whole)
+        pool_value = sum(value * n for value, n in zip(values, position.pool))
+        return 10 * sum(value * n for value, n in zip(values, items)) / max(1, pool_value)
 
     want = 7 + 2 * character[1] - 0.7 * own_acts(position)
     if luck[2] < 0.1:  # forgot how far they had come
@@ -185,14 +174,14 @@ def reads_your_hands(position: Position) -> Move:
     A professional's log-rolling: what they keep first and give up last is what they are paid in; ask for the rest.
     """
     weight = [1.0, 1.0, 1.0]
-    for number, keep in enumerate(claims(position, mine=False)):
+    for number, keep in enumerate(position.other_claims()):
         for kind in range(3):
             weight[kind] += (1 + number) * (keep[kind] / max(1, position.pool[kind]) - 0.5)
     weight = [max(0.1, w) for w in weight]
     total = sum(w * n for w, n in zip(weight, position.pool)) or 1.0
 
     def for_them(keep: Items) -> float:
-        return 10 * sum(w * n for w, n in zip(weight, rest(position.pool, keep))) / total
+        return 10 * sum(w * n for w, n in zip(weight, remainder(position.pool, keep))) / total
 
     floor = (8, 7.5, 7, 6, 5)[min(4, own_acts(position))]
     if position.turns_left == 2:  # after this offer they can only take it or leave it
@@ -216,12 +205,12 @@ def reads_the_tape(position: Position) -> Move:
 
     Floor traders' rule: never bid against yourself while the market is coming to you.
     """
-    tape = [score(position, rest(position.pool, keep)) for keep in claims(position, mine=False)]
-    requested = claims(position, mine=True)
-    left = position.turns_left // 2  # further offers that the other can still make
+    tape = [score(position, remainder(position.pool, keep)) for keep in position.other_claims()]
+    requested = position.own_claims()
+    offers_left = position.turns_left // 2  # further offers that the other can still make
     speed = (tape[-1] - tape[-min(3, len(tape))]) / (min(3, len(tape)) - 1) if len(tape) > 1 else 0.0
     bid = tape[-1] if tape else 0.0
-    close = min(9.0, bid + speed * left)
+    close = min(9.0, bid + speed * offers_left)
     ladder = sorted({score(position, keep) for keep in position.splits() if 5 <= score(position, keep) <= 9})
     ladder = ladder or [10.0]
     if not requested:
@@ -240,10 +229,10 @@ def reads_the_tape(position: Position) -> Move:
     same = [keep for keep in position.splits() if score(position, keep) == level]
     same = [keep for keep in same if all(k <= n for k, n in zip(keep, most))]
     same = same or [most]
-    theirs = claims(position, mine=False)
-    if not theirs:
+    other_claims = position.other_claims()
+    if not other_claims:
         return PROPOSE, min(same, key=sum)
-    ask = min(same, key=lambda keep: (distance(keep, rest(position.pool, theirs[-1])), sum(keep)))
+    ask = min(same, key=lambda keep: (distance(keep, remainder(position.pool, other_claims[-1])), sum(keep)))
     return (INSIST if requested and requested[-1] == ask else PROPOSE), ask
 
 
@@ -255,7 +244,7 @@ def meets_in_the_middle(position: Position) -> Move:
     """
     anchor = 7.5 + 2 * position.character[0]
     near_enough = 1 + 1.5 * position.character[1]
-    requested = claims(position, mine=True)
+    requested = position.own_claims()
     bid = score(position, position.offer)
     last = score(position, requested[-1]) if requested else anchor
     if position.can_agree:
@@ -265,9 +254,9 @@ def meets_in_the_middle(position: Position) -> Move:
             return (AGREE if bid >= 2 else DISAGREE), None
         if position.turns_left <= 5 and bid >= 5 and position.luck[0] < 0.35:  # "fine, done"
             return AGREE, None
-    theirs = claims(position, mine=False)
-    aim = max(4.5, (last + bid) / 2) if requested and theirs else last
-    if requested and len(theirs) > 1 and theirs[-1] == theirs[-2] and position.luck[1] < 0.5:
+    other_claims = position.other_claims()
+    aim = max(4.5, (last + bid) / 2) if requested and other_claims else last
+    if requested and len(other_claims) > 1 and other_claims[-1] == other_claims[-2] and position.luck[1] < 0.5:
         return INSIST, requested[-1]  # they did not come half of the way, so neither does it
     home = requested[-1] if requested else useful(position)
 
@@ -285,16 +274,16 @@ def item_for_item(position: Position) -> Move:
 
     Reciprocity as in Osgood's GRIT: after two rounds without a move of either side it makes one small gift unrequested.
     """
-    theirs, requested = claims(position, mine=False), claims(position, mine=True)
+    other_claims, requested = position.other_claims(), position.own_claims()
     first = useful(position)
     first = drop_cheapest(position, first, 1 if sum(first) > 1 else 0)
-    given = sum(theirs[0]) - sum(theirs[-1]) if theirs else 0
-    frozen = sum(1 for old, new in zip(theirs, theirs[1:]) if sum(new) >= sum(old))
+    conceded = sum(other_claims[0]) - sum(other_claims[-1]) if other_claims else 0
+    frozen = sum(1 for before, after in zip(other_claims, other_claims[1:]) if sum(after) >= sum(before))
     gifts = frozen // 2
-    steps = max(0, given) + gifts
+    steps = max(0, conceded) + gifts
     ask = first
     for _ in range(steps):  # rather an item that the other still claims, and the cheapest of these
-        desired = [k for k in range(3) if ask[k] and (not theirs or ask[k] > position.offer[k])]
+        desired = [k for k in range(3) if ask[k] and (not other_claims or ask[k] > position.offer[k])]
         desired = desired or [k for k in range(3) if ask[k]]
         if not desired:
             break
@@ -304,9 +293,9 @@ def item_for_item(position: Position) -> Move:
         ask = change(ask, cheapest, -1)
     bid = score(position, position.offer)
     if position.can_agree:
-        if bid >= score(position, ask) - (2 if given >= 2 else 0) and bid >= 4:
+        if bid >= score(position, ask) - (2 if conceded >= 2 else 0) and bid >= 4:
             return AGREE, None
-        if position.turns_left <= 2 and bid >= (3 if given > 0 else 5):
+        if position.turns_left <= 2 and bid >= (3 if conceded > 0 else 5):
             return AGREE, None
         if position.turns_left == 1:
             return (AGREE if bid >= 2 else DISAGREE), None
@@ -322,26 +311,26 @@ def hungry_before_lunch(position: Position) -> Move:
     The pupil of the last lesson before lunch; it bears with people who move, and ends the talk with those who do not.
     """
     patience = 1 + int(3 * position.character[0])
-    done = own_acts(position)
-    theirs = claims(position, mine=False)
-    bids = [score(position, rest(position.pool, keep)) for keep in theirs]
+    acts_done = own_acts(position)
+    other_claims = position.other_claims()
+    bids = [score(position, remainder(position.pool, keep)) for keep in other_claims]
     bid = bids[-1] if bids else 0.0
     moved = len(bids) > 1 and bid > bids[0]
     modest = 6 + 1.5 * position.character[1]
     if position.can_agree:
         if bid >= modest or (position.turns_left == 1 and bid >= 2):
             return AGREE, None
-        if done >= patience and bid >= (5 if moved else 6) - (done - patience):
+        if acts_done >= patience and bid >= (5 if moved else 6) - (acts_done - patience):
             return AGREE, None
-    if done >= patience + 2 and len(bids) > 2 and not moved:
+    if acts_done >= patience + 2 and len(bids) > 2 and not moved:
         if position.luck[0] < 0.5:
             return (DISAGREE if position.luck[1] < 0.5 else END), None
-    if done >= patience:  # half of every type, the odd ones by what they are worth to it
+    if acts_done >= patience:  # half of every type, the odd ones by what they are worth to it
         keep = (position.pool[0] // 2, position.pool[1] // 2, position.pool[2] // 2)
         for kind in by_value(position)[:2]:
             if 2 * keep[kind] < position.pool[kind] and score(position, keep) < 6:
                 keep = change(keep, kind, 1)
-        return (INSIST if done > patience else PROPOSE), keep
+        return (INSIST if acts_done > patience else PROPOSE), keep
     good = [keep for keep in position.splits() if modest <= score(position, keep) <= modest + 2.5]
     good = good or [useful(position)]
     good.sort(key=sum)
@@ -354,8 +343,8 @@ def lays_out_a_menu(position: Position) -> Move:
 
     Equivalent offers, as taught to sales people, and the similarity trade-offs of Faratin, Sierra and Jennings (2002).
     """
-    requested, theirs = claims(position, mine=True), claims(position, mine=False)
-    left_to_me = position.offer if theirs else None
+    requested, other_claims = position.own_claims(), position.other_claims()
+    left_to_me = position.offer if other_claims else None
     steps = (8, 7, 6, 5, 4.5)
     slowest = min(4, own_acts(position) // 2 + (2 if position.turns_left <= 3 else 0))
     bid = score(position, position.offer)
@@ -444,13 +433,13 @@ def does_not_forget(position: Position) -> Move:
 
     An uncle at the flea market. Everybody may open high once; after that, mean, repeated and growing claims are noted.
     """
-    theirs = [(act, keep) for is_own, act, keep in position.acts if not is_own and keep is not None]
+    other_claims = [(act, keep) for is_own, act, keep in position.acts if not is_own and keep is not None]
     insults = kindness = 0
-    for (_, old), (act, new) in zip(theirs, theirs[1:]):
-        left = score(position, rest(position.pool, new))
-        if left > score(position, rest(position.pool, old)) and act == PROPOSE:
+    for (_, before), (act, after) in zip(other_claims, other_claims[1:]):
+        points_left = score(position, remainder(position.pool, after))
+        if points_left > score(position, remainder(position.pool, before)) and act == PROPOSE:
             kindness += 1
-        elif left < 3 or act == INSIST or sum(new) > sum(old):
+        elif points_left < 3 or act == INSIST or sum(after) > sum(before):
             insults += 1
     want = min(9.0, max(5.0, 6 + insults - kindness))
     bid = score(position, position.offer)
@@ -475,7 +464,7 @@ def says_it_again(position: Position) -> Move:
 
     People who never type "deal": they repeat the other's offer as their own, and then end the talk.
     """
-    requested, theirs = claims(position, mine=True), claims(position, mine=False)
+    requested, other_claims = position.own_claims(), position.other_claims()
     first, second, third = by_value(position)
     if requested:
         idea = requested[0]
@@ -488,18 +477,18 @@ def says_it_again(position: Position) -> Move:
             kind = next(k for k in (first, second, third) if idea[k] < position.pool[k])
             idea = change(idea, kind, 1)
     bid = score(position, position.offer)
-    if requested and theirs and requested[-1] == position.offer and bid > 0:
+    if requested and other_claims and requested[-1] == position.offer and bid > 0:
         return END, None  # both have said the same: no need for more words
     pressed = sum(1 for is_own, act, _ in position.acts if not is_own and act == INSIST)
     soft = drop_cheapest(position, idea, 1)
     gives = (pressed >= 2 or position.turns_left <= 4) and score(position, soft) >= 4
-    now = soft if gives else idea
-    if theirs and position.can_agree:
-        if bid >= score(position, now) - (1 if position.turns_left <= 3 else 0):
+    keep_now = soft if gives else idea
+    if other_claims and position.can_agree:
+        if bid >= score(position, keep_now) - (1 if position.turns_left <= 3 else 0):
             if position.turns_left > 2 and bid < 8:
                 return PROPOSE, position.offer  # says it back
             return AGREE, None
         if (position.turns_left <= 2 and bid >= 5) or (position.turns_left == 1 and bid >= 2):
             return AGREE, None
-    stubborn = bool(requested) and requested[-1] == now and position.luck[0] < 0.7
-    return (INSIST if stubborn else PROPOSE), now
+    stubborn = bool(requested) and requested[-1] == keep_now and position.luck[0] < 0.7
+    return (INSIST if stubborn else PROPOSE), keep_now

@@ -1,6 +1,8 @@
 """A language model as the judge: a task description, a few worked episodes, the episode, the question; yes or no.
 
-An answer counts if its first word is *yes* or *no*; equal episodes are queried once. Source: Kwon et al. 2023 (arXiv
+The judged seat is called Alice, whichever seat it was. An episode is described from numbers and acts only, so that no
+name and no player's text can reach the judge. An answer counts if its first word is *yes* or *no*; equal episodes are
+queried once. Source: Kwon et al. 2023 (arXiv
 2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order; the text is ours.
 """
 
@@ -16,10 +18,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from dond_marl.batch import Games
+from dond_marl.game import ITEMS, Act, Ending, Triple, rest
+from dond_marl.records.transcript import describe_items
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Int8s
-from partners.judges.episodes import JUDGED, OTHER, describe_games, explain_label, worked_episodes
 from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
-from partners.judges.styles import Style, style_named
+from partners.judges.styles import Style, count_offers, score_leads, shows_style, style_named
 from partners.llm.budget import Limits
 from partners.llm.cache import CachedClient
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
@@ -27,9 +32,14 @@ from partners.llm.local.client import LocalClient, LocalSettings, WordClient
 from partners.llm.remote.client import RemoteClient
 from partners.llm.reply import Legal, Reading, unwrap
 from partners.llm.service import ServiceSettings, select_settings, with_settings
+from partners.mixture import Mixture
 from partners.parameters import check_choice, check_whole_number
 
 Provider = Literal["groq", "openai", "hf"]
+JUDGED, OTHER = "Alice", "Bob"
+_PLAYED = 1_000  # games from which worked episodes are chosen; more than fifty show each style
+# Their players, which together repeat and vary offers, concede and hold firm.
+_PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
 SYSTEM = (
     "You judge how people negotiate. Answer the last question with Yes or No as the first word, then give the reason "
     "in one short sentence."
@@ -45,6 +55,83 @@ _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
 
 
+def worked_episodes(style: Style, number: int, seed: int = 0) -> Games:
+    """``number`` (1..100) games of scripted partners, on training scenarios; seat_0 shows the style in every other."""
+    games = scripted_games(seed, _PLAYED)
+    labels = shows_style(style, games)[:, 0]
+    yes, no = np.flatnonzero(labels), np.flatnonzero(~labels)
+    chosen = [(yes, no)[i % 2][i // 2] for i in range(number)]
+    return games.rows(np.array(chosen, dtype=np.int64))
+
+
+@lru_cache(maxsize=8)
+def scripted_games(seed: int, number: int) -> Games:
+    """Games between scripted partners of many kinds, on training scenarios of ``lewis``."""
+    source, crowd = open_source("lewis", split="train"), Mixture(of=_PLAYERS)
+    return rollout((crowd, crowd), source.block(seed, 0, number), seed=seed, index=(1,))
+
+
+def describe_games(games: Games, seat: int) -> list[str]:
+    """Each game in words, ``[N]``, with ``seat`` as Alice."""
+    names = (JUDGED, OTHER) if seat == 0 else (OTHER, JUDGED)
+    counts, utilities = games.scenarios.counts.tolist(), games.scenarios.utilities.tolist()
+    wholes, scores = games.scenarios.pool_values.tolist(), games.scores.tolist()
+    acts, offers = games.act.tolist(), games.oA.tolist()
+    texts = []
+    for game in range(games.size):
+        lines = [f"Pool: {describe_items(counts[game])}."]
+        lines += [_values(names[side], utilities[game][side], wholes[game][side]) for side in (seat, 1 - seat)]
+        for turn in range(int(games.turns[game])):
+            lines.append(f"{names[turn % 2]}: {_act(acts[game][turn], offers[game][turn], counts[game])}")
+        lines.append(_describe_outcome(games, game))
+        lines += [
+            f"{names[side]} earns {scores[game][side]} of {wholes[game][side]} points." for side in (seat, 1 - seat)
+        ]
+        texts.append("\n".join(lines))
+    return texts
+
+
+def explain_label(style: Style, games: Games, game: int, seat: int) -> str:
+    """The answer to a worked episode, ``Yes, because ...``: why the game is in the style or not."""
+    yes, deal = bool(shows_style(style, games)[game, seat]), bool(games.deal[game])
+    answer = "Yes" if yes else "No"
+    if style in (Style.COMPETITIVE, Style.PUSH_OVER):
+        lead = int(score_leads(games)[game, seat])
+        how = {1: "more than", 0: "exactly as much as", -1: "less than"}[lead]
+        reason = f"{JUDGED} earns {how} {OTHER}"
+        if not deal:
+            reason = f"there is no agreement, so {JUDGED} and {OTHER} both earn 0"
+        return f"{answer}, because {reason}."
+    offers, different = (int(counts[game, seat]) for counts in count_offers(games))
+    if offers < 2:
+        reason = f"{JUDGED} makes {'only one offer' if offers else 'no offer'}"
+    elif different < offers:
+        reason = f"{JUDGED} offers the same split more than once"
+    else:
+        reason = f"{JUDGED} makes {offers} offers and never the same twice"
+    return f"{answer}, because {reason}."
+
+
+def _values(name: str, utilities: list[int], pool_value: int) -> str:
+    values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, utilities, strict=True))
+    return f"{name}'s values: {values} (everything: {pool_value} points)."
+
+
+def _act(act: int, oA: Triple, counts: Triple) -> str:
+    """An act in words; an offer with both sides' shares."""
+    if act > Act.INSIST:
+        return {Act.AGREE: "agree", Act.DISAGREE: "disagree", Act.END: "end the talk"}[Act(act)]
+    claim = f"I keep {describe_items(oA)}; you get {describe_items(rest(counts, oA))}"
+    return f"{'propose' if act == Act.PROPOSE else 'insist'}: {claim}"
+
+
+def _describe_outcome(games: Games, game: int) -> str:
+    if games.deal[game]:
+        return "Outcome: agreement."
+    how = {Ending.TURN_LIMIT: " (time is up)", Ending.ILLEGAL: " (a rule was broken)"}
+    return f"Outcome: no agreement{how.get(Ending(int(games.ending[game])), '')}."
+
+
 def read_verdict(text: str) -> Verdict:
     """The verdict by the first word of a reply, in any case. *Know* and *not* are no *no*; *yes or no* is none."""
     match = _FIRST_WORD.match(text)
@@ -56,10 +143,8 @@ def prompt_header(style: Style, examples: int = EXAMPLES, seed: int = 0) -> str:
     """The common beginning of all prompts about a style: the task, and ``examples`` worked episodes."""
     worked = worked_episodes(style, examples, seed)
     parts = [TASK]
-    for game, text in enumerate(describe_games(worked.games, worked.seat)):
-        parts.append(
-            f"{_question(game + 1, text, style)}\nAnswer: {explain_label(style, worked.games, game, worked.seat)}"
-        )
+    for game, text in enumerate(describe_games(worked, 0)):
+        parts.append(f"{_question(game + 1, text, style)}\nAnswer: {explain_label(style, worked, game, 0)}")
     return "\n\n".join(parts)
 
 
@@ -103,7 +188,11 @@ class LLMJudge:
         prompts = [question(self.header, text, self.style, self.examples) for text in describe_games(games, seat)]
         different = list(dict.fromkeys(prompts))
         asks = [Query(prompt, _NO_ACT) for prompt in different]
-        results = query_all(self.client, asks, self._read, _with_nudge, re_asks=self.re_asks, tally=self._counted)
+
+        def correct(prompt: str, result: Verdict | Failure) -> str | None:
+            return f"{prompt}\n\n{NUDGE}" if result is Verdict.NONE else None
+
+        results = query_all(self.client, asks, self._read, correct, re_asks=self.re_asks, tally=self._counted)
         result_of = dict(zip(different, results, strict=True))
         self._counted.update(episodes=len(prompts), asked=len(different))
         verdicts = np.full(len(prompts), Verdict.NONE, dtype=np.int8)
@@ -187,10 +276,6 @@ def llm_judge(
 
 def _question(number: int, episode: str, style: Style) -> str:
     return f"Episode {number}\n{episode}\nQuestion: Is {JUDGED} a {style.word} negotiator?"
-
-
-def _with_nudge(prompt: str, result: Verdict | Failure) -> str | None:
-    return f"{prompt}\n\n{NUDGE}" if result is Verdict.NONE else None
 
 
 @lru_cache(maxsize=1)  # judges of several styles and seeds share one model

@@ -49,8 +49,8 @@ class OfferCounts(NamedTuple):
 
 def count_offers(games: Games) -> OfferCounts:
     """Count the offers of both seats. PROPOSE and INSIST of one split are the same offer; other acts are none."""
-    oA, made = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
-    claims = [Claims(oA[seat::2], made[seat::2]) for seat in (0, 1)]
+    oA, offered = games.oA.transpose(1, 2, 0), ((games.act == Act.PROPOSE) | (games.act == Act.INSIST)).T
+    claims = [Claims(oA[seat::2], offered[seat::2]) for seat in (0, 1)]
     return OfferCounts(
         np.stack([seat_claims.number for seat_claims in claims], axis=1),
         np.stack([seat_claims.distinct() for seat_claims in claims], axis=1),

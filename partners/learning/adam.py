@@ -25,19 +25,19 @@ class Adam:
 
     def descend(self, loss: Tensor, grad_norm: float | None = None) -> None:
         """One step down the gradient of ``loss``, which is first scaled down to ``grad_norm``."""
-        found = torch.autograd.grad(loss, self._parameters, allow_unused=True)
+        gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
         # The fused step reads memory in order, whatever the strides of a gradient are.
-        grads = [grad.contiguous() for grad in found if grad is not None]
+        grads = [grad.contiguous() for grad in gradients if grad is not None]
         if grad_norm is not None:
             norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(grad) for grad in grads]))
             torch._foreach_mul_(grads, (grad_norm / (norm + SMALLEST_NORM)).clamp(max=1.0))
-        numbers = [number for number, grad in enumerate(found) if grad is not None]
+        numbers = [number for number, grad in enumerate(gradients) if grad is not None]
         parameters = [self._parameters[number].detach() for number in numbers]
         for number, parameter in zip(numbers, parameters, strict=True):
             if number not in self._moments:
                 count = torch.zeros((), device=parameter.device)
                 self._moments[number] = count, torch.zeros_like(parameter), torch.zeros_like(parameter)
-        steps, means, squares = ([self._moments[number][place] for number in numbers] for place in range(3))
+        steps, means, squares = ([self._moments[number][part] for number in numbers] for part in range(3))
         torch._foreach_add_(steps, 1)
         torch._fused_adam_(
             parameters,

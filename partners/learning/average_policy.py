@@ -51,12 +51,12 @@ class AveragePolicy:
         self._optimizer = Adam(network.parameters(), settings.lr)
         self._reservoir: Reservoir | None = None
 
-    def learn(self, experience: Experience, update: int, seen: int) -> float:
+    def learn(self, experience: Experience, update: int, acts_before: int) -> float:
         """Add the acts of one update to the reservoir, train on as many acts of it, and return the mean cross-entropy.
 
-        ``seen``: the number of acts before this update. The cross-entropy is in nats per act.
+        ``acts_before``: the number of acts before this update. The cross-entropy is in nats per act.
         """
-        self._reservoir = self._add(experience, update, seen)
+        self._reservoir = self._add(experience, update, acts_before)
         buffer, size, step = self._reservoir, len(self._reservoir.act), self._settings.minibatch
         rows = torch.from_numpy(generator(self._seed, "average", update).integers(0, size, experience.size))
         total = 0.0
@@ -85,36 +85,36 @@ class AveragePolicy:
         columns = with_prefix(tensors, RESERVOIR)
         self._reservoir = Reservoir(**{name: value.clone() for name, value in columns.items()}) if columns else None
 
-    def _add(self, experience: Experience, update: int, seen: int) -> Reservoir:
-        """The reservoir after the acts of ``experience``, with ``seen`` acts before them."""
+    def _add(self, experience: Experience, update: int, acts_before: int) -> Reservoir:
+        """The reservoir after the acts of ``experience``, with ``acts_before`` acts before them."""
         offered = Reservoir(experience.features, experience.mask, experience.act, experience.oA)
         places, rows = reservoir_places(
-            self._capacity, seen, experience.size, generator(self._seed, "reservoir", update)
+            self._capacity, acts_before, experience.size, generator(self._seed, "reservoir", update)
         )
         device = offered.act.device
         before = 0 if self._reservoir is None else len(self._reservoir.act)
         size = max(before, int(places.max(initial=-1)) + 1)
         target, source = torch.from_numpy(places).to(device), torch.from_numpy(rows).to(device)
         parts = []
-        for name, new in offered._asdict().items():
-            own = new.new_zeros((size, *new.shape[1:]))
+        for name, column in offered._asdict().items():
+            stored = column.new_zeros((size, *column.shape[1:]))
             if self._reservoir is not None:
-                own[:before] = getattr(self._reservoir, name)
-            own[target] = new.index_select(0, source)
-            parts.append(own)
+                stored[:before] = getattr(self._reservoir, name)
+            stored[target] = column.index_select(0, source)
+            parts.append(stored)
         return Reservoir(*parts)
 
 
 def reservoir_places(
-    capacity: int, seen: int, offered: int, draws: np.random.Generator
+    capacity: int, acts_before: int, offered: int, draws: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places in a reservoir that get a new act, each once, and the number of that act among the ``offered`` ones.
 
     The n-th act of all goes to place n while there is room, then to a place drawn uniformly from n, if that is below
     ``capacity``: at any time every act so far is in the reservoir with the same probability.
     """
-    number = seen + np.arange(1, offered + 1)
-    place = np.where(number <= capacity, number - 1, (draws.random(offered) * number).astype(np.int64))
-    rows = np.flatnonzero(place < capacity)[::-1]  # the last that is put into a place stays there
-    places, first = np.unique(place[rows], return_index=True)
+    number = acts_before + np.arange(1, offered + 1)
+    slot = np.where(number <= capacity, number - 1, (draws.random(offered) * number).astype(np.int64))
+    rows = np.flatnonzero(slot < capacity)[::-1]  # the last that is put into a place stays there
+    places, first = np.unique(slot[rows], return_index=True)
     return places, rows[first]

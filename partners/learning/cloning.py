@@ -83,19 +83,19 @@ def clone(
 
     ``val`` decides which epoch is best; ``order`` gives the order of the rows in an epoch.
     """
-    own, unseen = encode_examples(train, network), encode_examples(val, network)
-    weights = act_weights(own.act, settings.balance)
+    examples, unseen = encode_examples(train, network), encode_examples(val, network)
+    weights = act_weights(examples.act, settings.balance)
     optimizer = Adam(network.parameters(), settings.lr)
     best, best_weights, waited = float("inf"), copy.deepcopy(network.state_dict()), 0
     for epoch in range(1, settings.epochs + 1):
         network.train()
-        rows = torch.from_numpy(order(epoch, len(own.act))).to(network.device)
-        shuffled = Examples(*(column.index_select(0, rows) for column in own))
+        rows = torch.from_numpy(order(epoch, len(examples.act))).to(network.device)
+        shuffled = Examples(*(column.index_select(0, rows) for column in examples))
         parts = list(zip(*(torch.split(column, settings.minibatch) for column in shuffled), strict=True))
         totals = torch.zeros(2, device=network.device)
         for number, part in enumerate(parts):
-            done = (epoch - 1 + number / len(parts)) / settings.epochs if settings.anneal else 0.0
-            optimizer.lr = settings.lr * (1 - done)
+            progress = (epoch - 1 + number / len(parts)) / settings.epochs if settings.anneal else 0.0
+            optimizer.lr = settings.lr * (1 - progress)
             totals += _step(network, optimizer, Examples(*part), weights, settings)
         network.eval()
         act, oA = cross_entropies(network, unseen)
@@ -103,7 +103,7 @@ def clone(
         best, waited = min(best, act + oA), 0 if better else waited + 1
         if better:
             best_weights = copy.deepcopy(network.state_dict())
-        learned = (totals / max(len(own.act), 1)).tolist()
+        learned = (totals / max(len(examples.act), 1)).tolist()
         yield Epoch(epoch, learned[0], learned[1], act, oA, better)
         if waited >= settings.patience:
             break
@@ -129,8 +129,8 @@ def _step(network: PolicyNetwork, optimizer: Adam, part: Examples, weights: Tens
     """One gradient step; returns the summed cross-entropies of act and ``oA`` over ``part``, ``[2]``."""
     logits, value = network.evaluate(part.inputs)
     act, oA, _ = network.distribution(logits, part.mask, part.inputs).log_probs(part.act, part.oA)
-    known = ~part.share.isnan()
-    error = 0.5 * torch.where(known, value - part.share.nan_to_num(), 0.0).square().mean()
+    has_share = ~part.share.isnan()
+    error = 0.5 * torch.where(has_share, value - part.share.nan_to_num(), 0.0).square().mean()
     loss = settings.vf * error - (weights[part.act] * act + oA).mean()
     optimizer.descend(loss, settings.grad_norm)
     return -torch.stack([act.detach().sum(), oA.detach().sum()])

@@ -50,7 +50,9 @@ def tractable_members(partner: Partner, rules: Rules, name: str = "partner") -> 
     if isinstance(partner, Mixture):
         members = []
         for member, (share, persona) in zip(partner.names, partner.personas(), strict=True):
-            members += [each._replace(share=each.share * share) for each in tractable_members(persona, rules, member)]
+            members += [
+                inner._replace(share=inner.share * share) for inner in tractable_members(persona, rules, member)
+            ]
         return members
     minds = personas_of(partner)
     if minds is None or not is_enumerable(partner, rules) or not all(mind.partner.traits.memoryless for mind in minds):
@@ -73,18 +75,18 @@ class ExactTargets:
                 'such as heuristic, or a mixture that contains some, under disagree="ends"'
             )
         self.rules, self.table, self.effort = rules, table, effort
-        members, shares = [each.partner for each in self.members], [each.share for each in self.members]
-        self._mixture = Mixture(members, shares, [each.name for each in self.members])
-        self._names = sorted({each.name for each in self.members})
-        positive = [each for each in self.members if each.share > 0]  # the personas that the solver has
-        numbers = [self._names.index(each.name) for each in positive for _ in drawn_personas(each.partner)]
+        members, shares = [member.partner for member in self.members], [member.share for member in self.members]
+        self._mixture = Mixture(members, shares, [member.name for member in self.members])
+        self._names = sorted({member.name for member in self.members})
+        positive = [member for member in self.members if member.share > 0]  # the personas that the solver has
+        numbers = [self._names.index(member.name) for member in positive for _ in drawn_personas(member.partner)]
         self._name_of_persona: Index = np.array(numbers)
         self._pools: dict[tuple[int, ...], _PoolOfSeat] = {}
 
     @property
     def covers_all(self) -> bool:
         """Whether every opponent is tractable."""
-        return math.isclose(sum(each.share for each in self.members), 1.0)
+        return math.isclose(sum(member.share for member in self.members), 1.0)
 
     def covers(self, partner: Partner, utilities: Int8s, game_noise: Doubles) -> Bools:
         """The games ``[N]`` in which the drawn opponent is tractable.
@@ -123,9 +125,9 @@ class ExactTargets:
         return columns
 
     def _by_pool(self, turns: Turns) -> Iterator[tuple[Rows, _PoolOfSeat]]:
-        pools, which = np.unique(turns.counts, axis=0, return_inverse=True)
+        pools, pool_of_row = np.unique(turns.counts, axis=0, return_inverse=True)
         for number, counts in enumerate(pools):
-            yield np.flatnonzero(which.reshape(-1) == number), self._pool(counts, turns.turns_taken % 2)
+            yield np.flatnonzero(pool_of_row.reshape(-1) == number), self._pool(counts, turns.turns_taken % 2)
 
     def _pool(self, counts: Int8s, seat: int) -> _PoolOfSeat:
         key = (*counts.tolist(), seat)
@@ -168,21 +170,21 @@ class _PoolOfSeat:
 
     def _rows(self, turns: Turns) -> Floats:
         """The cached row of each turn's history, ``[B, 2n + 2 + 33 + names]``, computed where it is missing."""
-        place = np.searchsorted(self._views, numbers_of(turns.counts, turns.my_utilities))
-        context = self._order[place]
+        view = np.searchsorted(self._views, numbers_of(turns.counts, turns.my_utilities))
+        context = self._order[view]
         acts, offers = turns.history.act, turns.history.oA
         columns = np.column_stack([context.astype(np.int16), acts, offers.reshape(len(acts), -1)]).astype(np.int16)
         keys = [row.tobytes() for row in columns]
-        new = {key: row for row, key in enumerate(keys) if key not in self._cache}
-        if new:
-            if len(self._cache) + len(new) > CACHED:
+        missing = {key: row for row, key in enumerate(keys) if key not in self._cache}
+        if missing:
+            if len(self._cache) + len(missing) > CACHED:
                 self._cache.clear()
-                new = {key: row for row, key in enumerate(keys)}
-            rows = np.array(list(new.values()))
+                missing = {key: row for row, key in enumerate(keys)}
+            rows = np.array(list(missing.values()))
             for begin in range(0, len(rows), BLOCK):
-                some = rows[begin : begin + BLOCK]
-                computed = self._compute(context[some], acts[some], offers[some], turns)
-                self._cache.update((keys[row], each) for row, each in zip(some.tolist(), computed, strict=True))
+                block = rows[begin : begin + BLOCK]
+                computed = self._compute(context[block], acts[block], offers[block], turns)
+                self._cache.update((keys[row], result) for row, result in zip(block.tolist(), computed, strict=True))
         return np.stack([self._cache[key] for key in keys])
 
     def _by_number(self, regrets: Floats, max_count: int) -> Floats:
@@ -197,23 +199,25 @@ class _PoolOfSeat:
 
     def _compute(self, context: Index, acts: Int8s, offers: Int8s, turns: Turns) -> Floats:
         """The cached rows of B histories, ``acts[B, taken]`` and ``offers[B, taken, 3]``, in ``context[B]``."""
-        pool, left, names = self._pool, turns.rules.max_turns - turns.turns_taken, self._names
+        pool, turns_left, names = self._pool, turns.rules.max_turns - turns.turns_taken, self._names
         result = np.full((len(context), self._acts + VALUES + names), np.nan, dtype=np.float32)
         held = pool.beliefs_after(context, acts, offers)
         explained = np.flatnonzero(np.diff(held.start))
         if not len(explained):
             return result
         belief = held._replace(context=context[explained], start=np.append(held.start[explained], held.start[-1]))
-        weights, row = pool.probabilities(belief, left), belief.row
-        agree, claims = pool.act_values(belief, left)
+        weights, row = pool.probabilities(belief, turns_left), belief.row
+        agree, claims = pool.act_values(belief, turns_left)
         chance = np.bincount(row, weights, belief.size)
         claims = np.tile(claims, 2 * pool.automaton.width // pool.automaton.claims)
         worth = np.column_stack([claims, np.where(agree < 0, -np.inf, agree), np.zeros(len(agree))]) / chance[:, None]
         result[explained, : self._acts] = (worth.max(axis=1, keepdims=True) - worth) / TEN
         views = pool.automaton.views
-        mind = pool.automaton.levels[left].policy[belief.member]
+        mind = pool.automaton.levels[turns_left].policy[belief.member]
         persona, values = mind // views.size, views.utilities[mind % views.size].T
-        parts = [*((each, LEVELS) for each in values.astype(np.int64)), (self._name_of_persona[persona], names)]
-        of_each = [np.bincount(row * n + at, weights, belief.size * n).reshape(belief.size, n) for at, n in parts]
+        parts = [*((value, LEVELS) for value in values.astype(np.int64)), (self._name_of_persona[persona], names)]
+        of_each = [
+            np.bincount(row * n + column, weights, belief.size * n).reshape(belief.size, n) for column, n in parts
+        ]
         result[explained, self._acts :] = np.column_stack(of_each) / chance[:, None]
         return result

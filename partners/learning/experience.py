@@ -32,7 +32,7 @@ class Experience(NamedTuple):
     log_prob: Tensor  # [M]
     label_log_odds: Tensor  # [M] of INSIST to PROPOSE
     value: Tensor  # [M]
-    place: Tensor  # [M] index into a flat [T, N]
+    slot: Tensor  # [M] index into a flat [T, N]
     reward: Tensor  # [T, N] share of the seat's whole, at the last own decision
     seat: Tensor  # [N] the learner's seat in each game
     targets: Tensor | None = None  # [M, 4] int64: the partner's values and number; for learning only
@@ -54,13 +54,13 @@ class Experience(NamedTuple):
 
     @property
     def is_decision(self) -> Tensor:
-        """Which of [T, N] is a decision."""
-        return self.dense(torch.ones_like(self.place, dtype=torch.bool))
+        """Mask of the decisions, ``[T, N]``."""
+        return self.dense(torch.ones_like(self.slot, dtype=torch.bool))
 
     def dense(self, values: Tensor) -> Tensor:
         """``values[M]`` laid out as [T, N], zeros elsewhere."""
         laid = torch.zeros(self.reward.numel(), dtype=values.dtype, device=values.device)
-        laid[self.place] = values
+        laid[self.slot] = values
         return laid.view_as(self.reward)
 
 
@@ -126,12 +126,12 @@ class LearningSeat:
             return torch.from_numpy(np.concatenate(parts))
 
         reward = np.zeros((own_turns, games.size), dtype=np.float32)
-        own = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
-        acted = np.flatnonzero((own > 0) & games.valid)
-        reward[own[acted] - 1, acted] = rewards[acted, seat]
+        decisions = (games.turns.astype(np.int64) + 1 - seat) // 2  # own decisions in each game
+        acted = np.flatnonzero((decisions > 0) & games.valid)
+        reward[decisions[acted] - 1, acted] = rewards[acted, seat]
         return Experience(
             **{name: torch.cat([getattr(choices, name) for _, choices in self._choices]) for name in ROWS},
-            place=torch.from_numpy(np.concatenate(places)),
+            slot=torch.from_numpy(np.concatenate(places)),
             reward=torch.from_numpy(reward),
             seat=torch.full((games.size,), seat),
             targets=None if targets is None else torch.from_numpy(targets[np.concatenate(live)]),
@@ -150,8 +150,8 @@ class LearningSeat:
                     (games.turns > turns.turns_taken).sum()
                 )  # a turn's rows are the games that had not ended
                 if end > start:
-                    some = slice(start, end)
-                    seat._choices.append((turns.rows(some), Choices(*(part[some] for part in choices))))
+                    block_rows = slice(start, end)
+                    seat._choices.append((turns.rows(block_rows), Choices(*(part[block_rows] for part in choices))))
                 start = end
         return seats
 
@@ -160,8 +160,8 @@ class LearningSeat:
         for turns, choices in self._choices:
             rows = np.flatnonzero(games.valid[games.turns > turns.turns_taken])
             if len(rows):
-                some = torch.from_numpy(rows)
-                result.append((turns.rows(rows), Choices(*(part[some] for part in choices))))
+                index = torch.from_numpy(rows)
+                result.append((turns.rows(rows), Choices(*(part[index] for part in choices))))
         return result
 
 
@@ -171,11 +171,11 @@ def join_experience(parts: Sequence[Experience]) -> Experience:
     games = np.cumsum([0, *(part.reward.shape[1] for part in parts)])
     places = []
     for part, start in zip(parts, games[:-1].tolist(), strict=True):
-        turn, game = part.place // part.reward.shape[1], part.place % part.reward.shape[1]
+        turn, game = part.slot // part.reward.shape[1], part.slot % part.reward.shape[1]
         places.append(turn * int(games[-1]) + game + start)
     reward = torch.cat([torch.nn.functional.pad(p.reward, (0, 0, 0, length - len(p.reward))) for p in parts], dim=1)
     columns: dict[str, Any] = {name: torch.cat([getattr(part, name) for part in parts]) for name in (*ROWS, "seat")}
     for name in ("targets", "regrets", "posterior", "unread"):
         present = [getattr(part, name) for part in parts if getattr(part, name) is not None]
         columns[name] = torch.cat(present) if present else None
-    return Experience(place=torch.cat(places), reward=reward, **columns)
+    return Experience(slot=torch.cat(places), reward=reward, **columns)

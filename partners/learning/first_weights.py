@@ -117,10 +117,10 @@ def with_beliefs_of(shape: NetworkShape, network: PolicyNetwork, seed: int) -> P
     """The same policy with the belief head of ``shape``, newly drawn, or without one."""
     from partners.network.network import PolicyNetwork
 
-    made = PolicyNetwork(replace(network.shape, beliefs=shape.beliefs, members=shape.members), seed=seed)
-    others = {name: value for name, value in network.state_dict().items() if not name.startswith("belief.")}
-    made.load_state_dict(others, strict=False)
-    return made.to(network.device)
+    changed = PolicyNetwork(replace(network.shape, beliefs=shape.beliefs, members=shape.members), seed=seed)
+    tensors = {name: value for name, value in network.state_dict().items() if not name.startswith("belief.")}
+    changed.load_state_dict(tensors, strict=False)
+    return changed.to(network.device)
 
 
 def _occupant(init_from: str) -> Spec | None:

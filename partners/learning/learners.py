@@ -105,8 +105,8 @@ class Learner:
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, int]]:
         """Everything that the next update depends on: tensors by name, and counters."""
-        own = NETWORK if self.average is None else RESPONDER
-        tensors = {f"{own}{name}": value for name, value in self.network.state_dict().items()}
+        prefix = NETWORK if self.average is None else RESPONDER
+        tensors = {f"{prefix}{name}": value for name, value in self.network.state_dict().items()}
         if self.average is not None:
             tensors |= self.average.state()
         if self.critic is not None:
@@ -174,7 +174,7 @@ class Learner:
 
     def _ppo_batch(self, experience: Experience) -> LearningBatch:
         """Advantages, returns and the columns of the optional terms, one row per decision."""
-        settings, network, place = self.settings, self.network, experience.place
+        settings, network, slot = self.settings, self.network, experience.slot
         inputs, targets = network.prepare(experience.features), self._targets(experience)
         regrets, unread = self._regrets(experience), experience.unread_label
         if self.critic is None:
@@ -185,7 +185,8 @@ class Learner:
         advantage, returns = generalized_advantages(
             experience.reward, experience.dense(value), experience.is_decision, settings.gamma, settings.lam
         )
-        advantages = standardize(advantage.view(-1)[place])
+        advantages = advantage.view(-1)[slot]
+        advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + ROUNDING)
         if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
             advantages = advantages * regrets[:, -1].isnan()
         return LearningBatch(
@@ -195,7 +196,7 @@ class Learner:
             experience.oA,
             drop_label(experience.log_prob, experience.label_log_odds, unread),
             advantages,
-            returns.view(-1)[place],
+            returns.view(-1)[slot],
             self._reference_logits(inputs),
             regrets,
             targets,
@@ -206,8 +207,8 @@ class Learner:
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
         """Williams 1992; the baseline is the mean return of the seat, so that the seats' advantages do not mix."""
         returns = discounted_returns(experience.reward, experience.is_decision, self.settings.gamma)
-        seat = experience.seat.repeat(len(experience.reward))[experience.place]
-        weight = returns.view(-1)[experience.place]
+        seat = experience.seat.repeat(len(experience.reward))[experience.slot]
+        weight = returns.view(-1)[experience.slot]
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
@@ -316,8 +317,8 @@ class Critic(nn.Module):
         ``hidden[B, H]``: output of the trunk; ``values[3, B]``: the partner's, in the network's own order of items.
         """
         one_hot = torch.nn.functional.one_hot(values.t(), LEVELS).flatten(1).to(hidden.dtype)
-        both = torch.cat([hidden, one_hot], dim=1)
-        worth: Tensor = self.outer(TanhLayer.apply(both, self.inner.weight, self.inner.bias))  # type: ignore[no-untyped-call]
+        inputs = torch.cat([hidden, one_hot], dim=1)
+        worth: Tensor = self.outer(TanhLayer.apply(inputs, self.inner.weight, self.inner.bias))  # type: ignore[no-untyped-call]
         return worth.squeeze(1)
 
 
@@ -332,8 +333,8 @@ def move_toward(reference: PolicyNetwork, network: PolicyNetwork, share: float) 
     of Perolat et al. 2022, *Mastering Stratego*). Unlike there, PPO's clip stands for the divergence from the last
     iterate, and the magnet moves in weights, not in probabilities.
     """
-    for own, new in zip(reference.parameters(), network.parameters(), strict=True):
-        own.lerp_(new, share)
+    for target, source in zip(reference.parameters(), network.parameters(), strict=True):
+        target.lerp_(source, share)
 
 
 def drop_label(log_prob: Tensor, label_log_odds: Tensor, unread_label: Tensor | None) -> Tensor:
@@ -344,11 +345,6 @@ def drop_label(log_prob: Tensor, label_log_odds: Tensor, unread_label: Tensor | 
     probabilities and their gradients do not show. ``label_log_odds[B]``: of INSIST to PROPOSE.
     """
     return log_prob if unread_label is None else log_prob - logsigmoid(label_log_odds * unread_label)
-
-
-def standardize(values: Tensor) -> Tensor:
-    """``values`` shifted and scaled to zero mean and unit standard deviation."""
-    return (values - values.mean()) / (values.std(correction=0) + ROUNDING)
 
 
 def generalized_advantages(
@@ -414,10 +410,10 @@ def belief_loss(
         return _cross_entropy(value_logits, member_logits, targets) / size
     assert posterior.shape == (size, 3 * value_logits.shape[1] + len(member_logits)), posterior.shape
     exact = ~posterior[:, 0].isnan()
-    rest = (~exact).nonzero().flatten()
+    inexact = (~exact).nonzero().flatten()
     parts = [torch.log_softmax(value_logits, dim=1).flatten(0, 1), torch.log_softmax(member_logits, dim=0)]
     expected = -(torch.where(exact[:, None], posterior, 0.0) * torch.cat(parts).t()).sum()
-    return (expected + _cross_entropy(value_logits[:, :, rest], member_logits[:, rest], targets[rest])) / size
+    return (expected + _cross_entropy(value_logits[:, :, inexact], member_logits[:, inexact], targets[inexact])) / size
 
 
 def _cross_entropy(value_logits: Tensor, member_logits: Tensor, targets: Tensor) -> Tensor:
@@ -441,11 +437,11 @@ def regret_loss(log_probs: Tensor, regrets: Tensor) -> Tensor:
     """
     assert log_probs.shape == regrets.t().shape, (log_probs.shape, regrets.shape)
     regrets = regrets.t()
-    possible, known = torch.isfinite(regrets), ~regrets[-1].isnan()
+    possible, has_regrets = torch.isfinite(regrets), ~regrets[-1].isnan()
     points = torch.where(possible, TEN * regrets, 0.0)
-    targets = torch.softmax(torch.where(possible, -points / REGRET_SCALE, -torch.inf).where(known, 0.0), dim=0)
+    targets = torch.softmax(torch.where(possible, -points / REGRET_SCALE, -torch.inf).where(has_regrets, 0.0), dim=0)
     clipped = torch.where(possible, log_probs.clamp(min=LEAST_LOG_PROB), 0.0)
-    return known * (log_probs.exp() * points - targets * clipped).sum(dim=0) / 2
+    return has_regrets * (log_probs.exp() * points - targets * clipped).sum(dim=0) / 2
 
 
 def policy_gradient(log_prob: Tensor, weight: Tensor) -> Tensor:

@@ -281,7 +281,7 @@ def _play_seats(
     by_seat: list[list[SeatGames]] = []
     for seat, size in enumerate(sizes):
         learner = LearningSeat(network, greedy=greedy)
-        starts = [games_before + place * plan.games + seat * sizes[0] for place in range(len(blocks))]
+        starts = [games_before + number * plan.games + seat * sizes[0] for number in range(len(blocks))]
         games = rollout_blocks(
             (learner, partner) if seat == 0 else (partner, learner),
             [
@@ -295,7 +295,7 @@ def _play_seats(
             hints=(hints, None) if seat == 0 else (None, hints),
         )
         apart = zip(blocks, games, learner.split_blocks(games), strict=False)  # shorter where the seat has no games
-        by_seat.append([SeatGames(block, seat, some, own) for block, some, own in apart])
+        by_seat.append([SeatGames(block, seat, seat_games, seat_part) for block, seat_games, seat_part in apart])
     if not sizes[1]:
         return iter(by_seat[0])
     return (played for pair in zip(*by_seat, strict=True) for played in pair)

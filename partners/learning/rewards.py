@@ -78,12 +78,12 @@ def pay(reward: Reward, seat: int, games: Games, earned: Points) -> Points:
     Raises :class:`RewardFailure` for an error of the reward and for other numbers; what judges raise is passed on.
     """
     name = getattr(reward, "__qualname__", type(reward).__qualname__)
-    shown, own = games.rows(slice(None)), earned.copy()
-    for array in (own, *shown, *shown.scenarios):
+    shown, paid = games.rows(slice(None)), earned.copy()
+    for array in (paid, *shown, *shown.scenarios):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
     with Blame(lambda error: RewardFailure(f"the reward {name} failed: {error_line(error)}"), RunFailure):
-        answer = np.asarray(for_seat(reward, seat)(shown, own, shown.scenarios))
+        answer = np.asarray(for_seat(reward, seat)(shown, paid, shown.scenarios))
         answer = answer.astype(np.float64, casting="same_kind")  # texts and complex numbers are refused
     if answer.shape != earned.shape or not (np.abs(answer[:, seat]) <= MOST_PAY).all():  # false for NaN
         raise RewardFailure(

@@ -65,10 +65,10 @@ class Limits:
 class Budget:
     """Counts the spending of one process against its limits; thread-safe."""
 
-    def __init__(self, limits: Limits = Limits(), *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: Limits = Limits(), *, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits
         self.spent = Cost()
-        self._now = now
+        self._now = clock
         pico_usd = None if limits.usd is None else round(limits.usd * _PICO)
         self._most = tuple(inf if most is None else most for most in (limits.requests, limits.tokens, pico_usd))
         self._reserved = Cost()
@@ -84,11 +84,11 @@ class Budget:
                 self._reserved = self._reserved.plus(worst)
             return fits
 
-    def settle(self, worst: Cost, taken: Cost) -> None:
-        """Replace the reservation ``worst`` by the cost ``taken``."""
+    def settle(self, worst: Cost, cost: Cost) -> None:
+        """Replace the reservation ``worst`` by the cost ``cost``."""
         with self._lock:
             self._reserved = self._reserved.minus(worst)
-            self.spent = self.spent.plus(taken)
+            self.spent = self.spent.plus(cost)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

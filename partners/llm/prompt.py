@@ -173,11 +173,6 @@ def variables(turns: Turns, history_cap: int = HISTORY_CAP) -> list[dict[str, st
     ]
 
 
-def fixed_parts(template: Template) -> list[str]:
-    """The constant texts between the variables of ``template``; some are empty."""
-    return _NAME.split(template.text)[::2]
-
-
 def openings(template: Template) -> list[str]:
     """The constant beginnings of all prompts of ``template``, one for each meaning of DISAGREE."""
     rules = [disagree_rule(rules) for rules in (Rules(), Rules(disagree="rejects"))]

@@ -70,7 +70,7 @@ class ServiceSettings:
     extra
         Further fields of the request, in addition to those that make reasoning models brief; null removes a field.
     in_flight
-        The most requests at a time (:class:`partners.llm.remote.limiter.Limiter`).
+        The most requests at a time (:class:`partners.llm.remote.client.Limiter`).
     requests_per_minute, tokens_per_minute
         Own rate limits, ``None`` for none.
     max_requests, max_total_tokens, max_usd, max_seconds

@@ -74,7 +74,8 @@ class Factored:
 
     def __init__(self, logits: Tensor, mask: Tensor) -> None:
         assert logits.ndim == 3 and logits.shape == mask.shape and logits.shape[1] == 4, (logits.shape, mask.shape)
-        self._logits = mask_logits(logits.permute(1, 2, 0), mask.permute(1, 2, 0))  # [4, W, B]
+        choices = logits.permute(1, 2, 0)
+        self._logits = choices + _penalty(mask.permute(1, 2, 0), choices)  # [4, W, B]
 
     @cached_property
     def _log_probs(self) -> Tensor:
@@ -180,7 +181,7 @@ class Joint:
 
 
 def _log_probs(logits: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the choices ``taken[P, B]`` by ``logits[P, W, B]``, and entropies, ``[P, B]`` both."""
+    """Log-probabilities of the choices ``chosen[P, B]`` by ``logits[P, W, B]``, and entropies, ``[P, B]`` both."""
     log_probs, entropies = _LogProbs.apply(logits, chosen)  # type: ignore[no-untyped-call]
     return log_probs, entropies
 
@@ -205,11 +206,6 @@ class _LogProbs(torch.autograd.Function):
         return gradient.scatter_add_(1, chosen[:, None], grad_log_prob[:, None]), None
 
 
-def mask_logits(logits: Tensor, mask: Tensor) -> Tensor:
-    """``logits`` where ``mask`` (bool, the same shape), else about ``MASKED``: adding is faster than selecting."""
-    return logits + _penalty(mask, logits)
-
-
 def _divergence(logits: Tensor, reference: Tensor) -> Tensor:
     """KL divergence ``[..., B]`` of choices ``[..., W, B]``; masked ones have probability zero in both."""
     log_probs, reference_log_probs = torch.log_softmax(logits, dim=-2), torch.log_softmax(reference, dim=-2)
@@ -217,6 +213,7 @@ def _divergence(logits: Tensor, reference: Tensor) -> Tensor:
 
 
 def _penalty(mask: Tensor, logits: Tensor) -> Tensor:
+    """0 where ``mask`` (bool, the same shape), else about ``MASKED``: adding it is faster than selecting."""
     return (mask.to(logits.dtype) - 1).mul_(-MASKED)
 
 

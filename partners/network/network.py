@@ -300,7 +300,7 @@ def with_weights(shape: NetworkShape, weights: Mapping[str, Tensor], device: tor
 class _FirstLayer(torch.autograd.Function):
     """``tanh(one_hot(inputs) @ weight.T + bias)``, ``[B, H]``: a row sums Q columns of ``weight``.
 
-    The gradient of a column is likewise a sum of rows: of those that chose the column's level.
+    The gradient of a column is a sum of rows too: of those that chose the column's level.
     """
 
     @staticmethod

@@ -114,8 +114,8 @@ def load_rosters(path: Path = FILE) -> Rosters:
         hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
         families = {family: _values(row["values"]) for family, row in held["families"].items()}
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
-        own = held[TEST2]
-        return Rosters(int(held["seed"]), families, roles, members, hashes, int(own["seed"]), str(own["date"]))
+        names = held[TEST2]
+        return Rosters(int(held["seed"]), families, roles, members, hashes, int(names["seed"]), str(names["date"]))
     except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{path} holds no rosters in the form of the shipped rosters.yaml: {quote(str(error))}"

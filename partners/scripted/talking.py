@@ -18,7 +18,7 @@ from dond_marl.game import ITEMS, MAX_VALUE, Triple
 from dond_marl.occupants import SpecLike
 from dond_marl.scenarios.sources import value_vectors
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Partner, Texts, Turns
-from dond_marl.solvers.contexts import beliefs
+from dond_marl.solvers.contexts import beliefs, splits_of
 from partners.parameters import Share, check_number
 from partners.scripted.base import ScriptedPartner, Wrapper
 from partners.scripted.offers import answer, offer_worth, own_turn
@@ -46,25 +46,25 @@ def sentences(turns: Turns, values: Int8s) -> Texts | None:
 @lru_cache(maxsize=4096)
 def parse_values(message: str) -> Triple | None:
     """The values that ``message`` claims, ``None`` if it claims none."""
-    found = _NUMBERS.search(message) if _ABOUT.search(message) else None
-    if found is None:
+    match = _NUMBERS.search(message) if _ABOUT.search(message) else None
+    if match is None:
         return None
-    a, b, c = map(int, found.groups())
+    a, b, c = map(int, match.groups())
     return (a, b, c) if max(a, b, c) <= MAX_VALUE else None
 
 
 def claimed_values(turns: Turns) -> tuple[Int8s, Bools]:
     """The values of each partner's latest claim in messages, ``[B, 3]``, and whether it made one with any value."""
-    values, known = np.zeros((turns.size, 3), dtype=np.int8), np.zeros(turns.size, dtype=bool)
+    values, has_claim = np.zeros((turns.size, 3), dtype=np.int8), np.zeros(turns.size, dtype=bool)
     if turns.history.has_messages:
-        theirs = turns.history.messages[:, 1 - turns.seat :: 2]
-        for row, messages in enumerate(theirs.tolist()):
+        partner_messages = turns.history.messages[:, 1 - turns.seat :: 2]
+        for row, messages in enumerate(partner_messages.tolist()):
             for message in reversed(messages):
                 claim = parse_values(message) if message else None
                 if claim is not None:
-                    values[row], known[row] = claim, bool(np.dot(claim, turns.counts[row].astype(np.int64)))
+                    values[row], has_claim[row] = claim, bool(np.dot(claim, turns.counts[row].astype(np.int64)))
                     break
-    return values, known
+    return values, has_claim
 
 
 class Announcer(Wrapper):
@@ -105,62 +105,69 @@ class Listener(ScriptedPartner):
     leave: Share = LEAVE
 
     def act(self, turns: Turns) -> Decisions:
-        values, known = claimed_values(turns)
+        values, has_claim = claimed_values(turns)
         if not self.trust:
-            known = np.zeros_like(known)
-        seen = np.concatenate(
-            [turns.counts, turns.my_utilities, turns.partner_utilities, values * known[:, None], known[:, None]], axis=1
+            has_claim = np.zeros_like(has_claim)
+        positions = np.concatenate(
+            [
+                turns.counts,
+                turns.my_utilities,
+                turns.partner_utilities,
+                values * has_claim[:, None],
+                has_claim[:, None],
+            ],
+            axis=1,
         )
-        different, which = np.unique(seen, axis=0, return_inverse=True)
-        found = [
+        different, position = np.unique(positions, axis=0, return_inverse=True)
+        results = [
             _claim(tuple(row[:3]), tuple(row[3:6]), tuple(row[6:9]), tuple(row[9:12]) if row[12] else None,
                    turns.prior, self.trust, self.leave)
             for row in different.tolist()
         ]  # fmt: skip
-        claims = np.array([claim for claim, _ in found], dtype=np.int8).reshape(-1, 3)
-        worths = np.array([worth for _, worth in found])
-        which = which.reshape(-1)  # NumPy 2.0 gives it another shape
+        claims = np.array([claim for claim, _ in results], dtype=np.int8).reshape(-1, 3)
+        worths = np.array([worth for _, worth in results])
+        position = position.reshape(-1)  # NumPy 2.0 gives it another shape
         last = own_turn(turns) == (turns.rules.max_turns - turns.seat + 1) // 2 - 1
-        least = np.full(turns.size, 1.0) if last else np.maximum(worths[which], 1 / _EXACT)
-        return answer(turns, offer_worth(turns) >= least, claims[which])
+        least = np.full(turns.size, 1.0) if last else np.maximum(worths[position], 1 / _EXACT)
+        return answer(turns, offer_worth(turns) >= least, claims[position])
 
     def summary(self, turns: Turns) -> NDArray[np.int8]:
-        """Its memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""
-        values, known = claimed_values(turns)
-        return np.concatenate([values * known[:, None], known[:, None]], axis=1)
+        """The memory: the values that the partner claimed last, and whether it claimed any, ``[B, 4]``."""
+        values, has_claim = claimed_values(turns)
+        return np.concatenate([values * has_claim[:, None], has_claim[:, None]], axis=1)
 
 
 @lru_cache(maxsize=1 << 14)
 def _claim(
-    counts: Triple, mine: Triple, shown: Triple, word: Triple | None, prior: str, trust: float, leave: float
+    counts: Triple, my_values: Triple, shown: Triple, word: Triple | None, prior: str, trust: float, leave: float
 ) -> tuple[Triple, float]:
     """The claim of a listener and its worth.
 
     ``shown``: revealed partner values, zeros if none; ``word``: values claimed in messages, or None.
     """
-    pool, own = np.array(counts, dtype=np.int8), np.array(mine, dtype=np.int8)
+    pool, values = np.array(counts, dtype=np.int8), np.array(my_values, dtype=np.int8)
     if any(shown):
         types, weights = np.array([shown], dtype=np.int8), np.ones(1)
     else:
-        prior_types = beliefs(prior, pool[None], own[None])
+        prior_types = beliefs(prior, pool[None], values[None])
         types, weights = prior_types.types[0], prior_types.weights[0]
     if word is not None:
         types = np.concatenate([types, np.array([word], dtype=np.int8)])
         weights = np.append(weights * (1 - trust), trust)
-    return claim_against(pool, own, types, weights, leave)
+    return claim_against(pool, values, types, weights, leave)
 
 
 def claim_against(
-    counts: Int8s, mine: Int8s, types: Int8s, weights: Doubles, leave: float = LEAVE
+    counts: Int8s, my_values: Int8s, types: Int8s, weights: Doubles, leave: float = LEAVE
 ) -> tuple[Triple, float]:
     """The split to claim against partners of ``types[K, 3]`` with ``weights[K]``, and its expected points.
 
     Of equal ones the partner gets the most items, then the first in lexicographic order.
     """
-    splits = _splits(tuple(counts.tolist()))
-    own = splits.astype(np.int64) @ mine.astype(np.int64)
+    splits = splits_of(counts[None]).oA[0]
+    points = splits.astype(np.int64) @ my_values.astype(np.int64)
     chance = accepted_splits(counts, types, leave).astype(np.float64) @ weights
-    worth = np.rint(own * chance * _EXACT)
+    worth = np.rint(points * chance * _EXACT)
     best = np.lexsort((splits.sum(axis=1), -worth))[0]
     a, b, c = splits[best].tolist()
     return (a, b, c), float(worth[best]) / _EXACT
@@ -168,36 +175,29 @@ def claim_against(
 
 def accepted_splits(counts: Int8s, types: Int8s, leave: float) -> Bools:
     """The claims, in lexicographic order, that a partner of each of ``types[K, 3]`` accepts, ``[G, K]`` bool."""
-    splits = _splits(tuple(counts.tolist())).astype(np.int64)
+    splits = splits_of(counts[None]).oA[0].astype(np.int64)
     values = types.astype(np.int64)
-    left = (counts.astype(np.int64) - splits) @ values.T
-    return left >= leave * (values @ counts.astype(np.int64)) - _NEEDED
+    remaining = (counts.astype(np.int64) - splits) @ values.T
+    accepted: Bools = remaining >= leave * (values @ counts.astype(np.int64)) - _NEEDED
+    return accepted
 
 
-@lru_cache(maxsize=2048)
-def _splits(counts: tuple[int, ...]) -> Int8s:
-    """Every split of a pool, ``[G, 3]``, in lexicographic order."""
-    splits = np.indices(tuple(count + 1 for count in counts), dtype=np.int8).reshape(3, -1).T
-    splits.flags.writeable = False
-    return splits
-
-
-def believed_payoffs(counts: Int8s, mine: Int8s, prior: str, claims: Int8s, leave: float) -> Doubles:
-    """Expected points of values ``mine[3]`` against a listener that believes each of ``claims[V, 3]``, ``[V]``.
+def believed_payoffs(counts: Int8s, my_values: Int8s, prior: str, claims: Int8s, leave: float) -> Doubles:
+    """Expected points of values ``my_values[3]`` against a listener that believes each of ``claims[V, 3]``, ``[V]``.
 
     The listener's own values follow ``prior``, given the speaker's view.
     """
-    theirs = beliefs(prior, counts[None], mine[None])
-    types, weights = theirs.types[0], theirs.weights[0]
-    splits = _splits(tuple(counts.tolist())).astype(np.int64)
-    own = splits @ types.T.astype(np.int64)  # [G, K] what each split is worth to each listener
+    listeners = beliefs(prior, counts[None], my_values[None])
+    types, weights = listeners.types[0], listeners.weights[0]
+    splits = splits_of(counts[None]).oA[0].astype(np.int64)
+    listener_points = splits @ types.T.astype(np.int64)  # [G, K] what each split is worth to each listener
     order = np.argsort(splits.sum(axis=1), kind="stable")  # of equal splits the first, as claim_against has it
-    left = (counts.astype(np.int64) - splits) @ mine.astype(np.int64)
+    points = (counts.astype(np.int64) - splits) @ my_values.astype(np.int64)
     fine = accepted_splits(counts, claims, leave)  # [G, V]
     payoffs = np.zeros(len(claims))
-    for place in range(len(claims)):
-        worths = np.where(fine[order, place, None], own[order], 0)
-        payoffs[place] = weights @ left[order][worths.argmax(axis=0)]
+    for claim in range(len(claims)):
+        worths = np.where(fine[order, claim, None], listener_points[order], 0)
+        payoffs[claim] = weights @ points[order][worths.argmax(axis=0)]
     return np.rint(payoffs * _EXACT) / _EXACT
 
 
@@ -224,20 +224,20 @@ class Liar(Wrapper):
         if not turns.rules.message_length:
             return decisions._replace(messages=None)
         views = zip(turns.counts.tolist(), turns.my_utilities.tolist(), strict=True)
-        claims = [best_claim(tuple(pool), tuple(mine), turns.prior, self.leave) for pool, mine in views]
+        claims = [best_claim(tuple(pool), tuple(my_values), turns.prior, self.leave) for pool, my_values in views]
         values: Int8s = np.array(claims, dtype=np.int8).reshape(-1, 3)
         return decisions._replace(messages=sentences(turns, values))
 
 
 @lru_cache(maxsize=8192)
-def best_claim(counts: Triple, mine: Triple, prior: str, leave: float = LEAVE) -> Triple:
-    """The values that pay ``mine`` best if believed, over the pool ``counts``."""
-    whole = int(np.dot(counts, mine))
-    if not whole:
-        return mine
-    vectors = value_vectors(counts, whole)
+def best_claim(counts: Triple, my_values: Triple, prior: str, leave: float = LEAVE) -> Triple:
+    """The values that pay ``my_values`` best if believed, over the pool ``counts``."""
+    pool_value = int(np.dot(counts, my_values))
+    if not pool_value:
+        return my_values
+    vectors = value_vectors(counts, pool_value)
     vectors = vectors[(vectors * (np.array(counts) == 0)).sum(axis=1) == 0]  # only items in the pool
-    claims = np.concatenate([np.array([mine], dtype=np.int8), vectors])
+    claims = np.concatenate([np.array([my_values], dtype=np.int8), vectors])
     assert claims.max() <= MAX_VALUE
     payoffs = believed_payoffs(np.array(counts, dtype=np.int8), claims[0], prior, claims, leave)
     a, b, c = claims[int(payoffs.argmax())].tolist()

@@ -25,7 +25,7 @@ from dond_marl.envs.views import view
 from dond_marl.game import Act, legal_actions
 from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios, open_source
-from dond_marl.seats import Decisions, Turns, decide
+from dond_marl.seats import Decisions, decide
 from dond_marl.splits import action_at, legal_action_mask
 from scripts.bench.report import Timed
 
@@ -48,19 +48,14 @@ def engine(play: str) -> Timed:
             table = GameBatch(scenarios)
             for step in decisions:
                 turns = table.turns()
-                _read_turns(turns)
+                history = turns.history  # with every array that a network with memory reads
+                _ = history.act, history.oA, turns.act_mask, turns.caps, encode(turns, LAYOUT)
                 acts += turns.size
                 table.step(step)
             table.games()
         return acts
 
     return work
-
-
-def _read_turns(turns: Turns) -> None:
-    """Access every array that a network with memory reads."""
-    history = turns.history
-    _ = history.act, history.oA, turns.act_mask, turns.caps, encode(turns, LAYOUT)
 
 
 def _engine_script(rng: np.random.Generator, play: str) -> tuple[Scenarios, list[Decisions]]:
@@ -200,8 +195,8 @@ def _replay_vector(env: VectorEnv[Any, Any, Any]) -> Timed:
     _, infos = env.reset(seed=0)
     chance = generator(0, "benchmark").random((VECTOR_STEPS, *infos["action_mask"].shape), dtype=np.float32)
     acts = []
-    for each in chance:
-        acts.append((each * np.asarray(infos["action_mask"])).argmax(axis=1))
+    for draws in chance:
+        acts.append((draws * np.asarray(infos["action_mask"])).argmax(axis=1))
         *_, infos = env.step(acts[-1])
 
     def work() -> int:

@@ -55,9 +55,9 @@ def digest(parts: Iterable[object]) -> str:
 def run(checkout: Path, folder: Path, *words: object) -> None:
     """Run Python with ``words`` in ``folder``, with the packages of ``checkout``, on one thread."""
     env = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, *map(str, words)], cwd=folder, env=env, capture_output=True, text=True)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, words))} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    process = subprocess.run([sys.executable, *map(str, words)], cwd=folder, env=env, capture_output=True, text=True)  # noqa: S603
+    if process.returncode:
+        sys.exit(f"{' '.join(map(str, words))} ended with {process.returncode}:\n{process.stderr[-2000:]}")
 
 
 def ledger_digests(path: Path) -> Iterator[tuple[str, str]]:
@@ -93,13 +93,13 @@ def fingerprints(checkout: Path, folder: Path) -> Iterator[str]:
     ):
         for config, number in runs.items():
             for seed in SEEDS:
-                place = folder / f"{config}_{seed}"
-                place.mkdir()
+                run_folder = folder / f"{config}_{seed}"
+                run_folder.mkdir()
                 words = ("--config", checkout / "configs" / config, "--seed", seed, "--set", f"{key}={number}")
-                run(checkout, place, checkout / "scripts" / f"{script}.py", *words, "--quiet")
-                for path in sorted(place.rglob("ledger.sqlite")):
+                run(checkout, run_folder, checkout / "scripts" / f"{script}.py", *words, "--quiet")
+                for path in sorted(run_folder.rglob("ledger.sqlite")):
                     yield from (f"{config} {seed} {name}: {value}" for name, value in ledger_digests(path))
-                for name, value in (*csv_digests(place), *weight_digests(place)):
+                for name, value in (*csv_digests(run_folder), *weight_digests(run_folder)):
                     yield f"{config} {seed} {name}: {value}"
     run(checkout, folder, "-c", BENCHMARK, folder / "bench.jsonl")
     row = json.loads((folder / "bench.jsonl").read_text(encoding="utf-8"))

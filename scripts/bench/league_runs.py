@@ -108,8 +108,8 @@ def import_rows(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
 
 
 def _python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
-    return done.stdout
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)  # noqa: S603
+    return process.stdout
 
 
 def decisions_of(names: Sequence[str]) -> Timed:
@@ -123,9 +123,9 @@ def decisions_of(names: Sequence[str]) -> Timed:
 
     def work() -> int:
         for partner in played:
-            for some in turns:
-                partner.act(some)
-        return len(played) * sum(some.size for some in turns)
+            for batch in turns:
+                partner.act(batch)
+        return len(played) * sum(batch.size for batch in turns)
 
     return work
 
@@ -176,17 +176,17 @@ def backend_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     tasks = _matches(_games_per_match(MATCH_SECONDS), TASKS)
     with ProcessBackend(WORKERS) as workers, InProcess() as alone:
         pairs = alternate(_round(workers, tasks), _round(alone, tasks), repeats, seconds)
-    ratios = [ours / theirs for ours, theirs in pairs]
+    ratios = [ours / peers for ours, peers in pairs]
     ratio = statistics.median(ratios)
-    ours, theirs = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+    ours, peers = (statistics.median(rates) for rates in zip(*pairs, strict=True))
     yield BenchmarkRow(
-        "process backend, two workers", "games/s", WORKERS, ours, "in this process", theirs, ratio, f"{WORKERS_BAR}x",
+        "process backend, two workers", "games/s", WORKERS, ours, "in this process", peers, ratio, f"{WORKERS_BAR}x",
         ratio >= WORKERS_BAR, f"ratios {min(ratios):.2f} to {max(ratios):.2f}",
     )  # fmt: skip
     small = _matches(1, SMALL_MATCHES)
     with ProcessBackend(1) as worker, InProcess() as alone:
         pairs = alternate(_round(worker, small), _round(alone, small), repeats, ONE_REPEAT)
-    costs = [1e3 * SEAT_ORDERS * (1 / ours - 1 / theirs) for ours, theirs in pairs]
+    costs = [1e3 * SEAT_ORDERS * (1 / ours - 1 / peers) for ours, peers in pairs]
     note = f"from task to result, without the play; {min(costs):.2f} to {max(costs):.2f}"
     yield BenchmarkRow("overhead per task", "ms", 1, statistics.median(costs), note=note)
     seconds_to_start = [_start_worker() for _ in range(repeats)]

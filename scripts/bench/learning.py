@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import count, pairwise
 from multiprocessing.connection import Connection
 from typing import Any
@@ -46,32 +45,10 @@ LEAGUE_SECONDS = 0.5  # of a worker's turn at least, so that waiting for the slo
 ACTING_GAMES = 4096
 
 
-@contextmanager
-def torch_threads(number: int) -> Iterator[None]:
-    """PyTorch on ``number`` threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def on_threads(number: int, work: Timed) -> Timed:
-    """``work`` on ``number`` threads of PyTorch."""
-
-    def run() -> int:
-        with torch_threads(number):
-            return work()
-
-    return run
-
-
 def start_training(settings: dict[str, Any], hint: str = "none") -> Training:
     """A training as ``dond train`` starts it, against the default heuristic."""
     document = {"env": {"scenarios": "lewis", "split": "train"}, "hints": {"mode": hint}, "training": settings}
-    with torch_threads(1):  # restored afterwards, for a training sets what its settings say
-        return begin(TrainConfig.model_validate(document))
+    return begin(TrainConfig.model_validate(document))
 
 
 def training(settings: dict[str, Any], hint: str = "none") -> Timed:
@@ -100,26 +77,15 @@ def update() -> Timed:
     return work
 
 
-def cleanrl() -> Timed:
-    """The peer's rollout and update."""
-    peer = CleanRL()
-
-    def work() -> int:
-        batch = peer.play()
-        peer.learn(batch)
-        return len(batch.obs)
-
-    return work
-
-
-def cleanrl_update() -> Timed:
-    """The peer's update alone, repeated on one rollout."""
+def cleanrl(*, plays: bool = True) -> Timed:
+    """The peer's rollout and update, or its update alone, repeated on one rollout."""
     peer = CleanRL()
     batch = peer.play()
 
     def work() -> int:
-        peer.learn(batch)
-        return len(batch.obs)
+        learned = peer.play() if plays else batch
+        peer.learn(learned)
+        return len(learned[0])
 
     return work
 
@@ -132,9 +98,9 @@ def league_workers(number: int) -> Timed:
     context = multiprocessing.get_context("spawn")
     pipes = []
     for _ in range(number):
-        here, there = context.Pipe()
-        context.Process(target=_train_on_demand, args=(there,), daemon=True).start()
-        pipes.append(here)
+        pipe, end_of_worker = context.Pipe()
+        context.Process(target=_train_on_demand, args=(end_of_worker,), daemon=True).start()
+        pipes.append(pipe)
 
     def work() -> int:
         for pipe in pipes:

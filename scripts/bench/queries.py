@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,9 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     )
     yield _row("evaluate, as member", _count_queries(lambda: evaluate_pair(SPEC, OTHER, sample=heldout.size)), games)
     with tempfile.TemporaryDirectory() as folder:
-        yield _row("bench", _count_queries(lambda: _bench(f"{folder}/bench.jsonl", field.size)), _in_games(field))
+        options: dict[str, Any] = {"sample": field.size, "allow_uncommitted": True, "declare": "none"}
+        queries = _count_queries(lambda: benchmark(SPEC, [OTHER], results=f"{folder}/bench.jsonl", **options))
+        yield _row("bench", queries, _in_games(field))
         settings = {"members": [SPEC, OTHER, "tough"], "league.rounds": 1, "league.block_size": 64}
         settings["logging.output_dir"] = folder
         queries = _count_queries(lambda: play_league("league_scripted.yaml", settings))
@@ -65,10 +68,6 @@ def _row(use: str, queries: int, needed: int) -> BenchmarkRow:
     return BenchmarkRow(f"queries: {use}", "of need", 1, ratio, bar=f"<= {BAR}", reached=ratio <= BAR, note=note)
 
 
-def _bench(results: str, sample: int) -> object:
-    return benchmark(SPEC, [OTHER], results=results, sample=sample, allow_uncommitted=True, declare="none")
-
-
 def _count_queries(use: Callable[[], object]) -> int:
     """The number of decisions that ``use`` queries."""
     kind = type(seat_occupant(SPEC))  # of the file: this module's own class is another one
@@ -80,7 +79,7 @@ def _count_queries(use: Callable[[], object]) -> int:
 def _in_games(scenarios: Scenarios) -> int:
     """The decisions of one game on each of ``scenarios`` in both seats."""
     pair = seat_occupant(SPEC), seat_occupant(OTHER)
-    return _count_queries(lambda: [rollout(each, scenarios, seed=0) for each in (pair, pair[::-1])])
+    return _count_queries(lambda: [rollout(occupants, scenarios, seed=0) for occupants in (pair, pair[::-1])])
 
 
 def _in_league(folder: str) -> int:

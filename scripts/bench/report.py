@@ -9,6 +9,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import NamedTuple
 
+import torch
+
 Clock = Callable[[], float]
 Timed = Callable[[], int]  # runs the work once and returns its number of units
 
@@ -25,7 +27,7 @@ class BenchmarkRow(NamedTuple):
     ratio: float | None = None  # median over repeats of ours / theirs, taken in alternation
     bar: str = "none"  # "none": the row has no limit
     reached: bool | None = None  # None if it could not be measured
-    note: str = ""  # what else was measured
+    note: str = ""  # other measurements
 
 
 class Comparison(NamedTuple):
@@ -33,7 +35,7 @@ class Comparison(NamedTuple):
 
     what: str
     unit: str
-    make_own: Callable[[], Timed]
+    make: Callable[[], Timed]
     peer: str
     make_peer: Callable[[], Timed]
     bar: float | None = None
@@ -48,23 +50,19 @@ class Comparison(NamedTuple):
         clock = time.process_time if self.threads == 1 else time.perf_counter
         bar = "none" if self.bar is None else f"{self.bar}x"
         row = BenchmarkRow(self.what, self.unit, self.threads, 0.0, self.peer, bar=bar)
-        own = self.make_own()
+        work = self.make()
         try:
             peer = self.make_peer()
         except ImportError:
-            return row._replace(ours=rate(own, seconds, clock), peer=f"{self.peer}: not installed")
-        pairs = alternate(own, peer, repeats, seconds, clock)
-        ratio = statistics.median(ours / theirs for ours, theirs in pairs)
-        ours, theirs = (statistics.median(rates) for rates in zip(*pairs, strict=True))
+            peer = None
+        torch.set_num_threads(self.threads)  # after a training was begun, which sets them too
+        if peer is None:
+            return row._replace(ours=rate(work, seconds, clock), peer=f"{self.peer}: not installed")
+        pairs = alternate(work, peer, repeats, seconds, clock)
+        ratio = statistics.median(ours / peers for ours, peers in pairs)
+        ours, peers = (statistics.median(rates) for rates in zip(*pairs, strict=True))
         reached = None if self.bar is None else ratio >= self.bar
-        return row._replace(ours=ours, theirs=theirs, ratio=ratio, reached=reached)
-
-
-def at_least(what: str, unit: str, value: float, bar: float | None, note: str = "") -> BenchmarkRow:
-    """A row of two threads whose value has a least one, or none."""
-    if bar is None:
-        return BenchmarkRow(what, unit, 2, value, note=note)
-    return BenchmarkRow(what, unit, 2, value, bar=f">= {bar}", reached=value >= bar, note=note)
+        return row._replace(ours=ours, theirs=peers, ratio=ratio, reached=reached)
 
 
 def rate(work: Timed, seconds: float, clock: Clock = time.perf_counter) -> float:
@@ -76,11 +74,11 @@ def rate(work: Timed, seconds: float, clock: Clock = time.perf_counter) -> float
 
 
 def alternate(
-    own: Timed, peer: Timed, repeats: int, seconds: float, clock: Clock = time.perf_counter
+    work: Timed, peer: Timed, repeats: int, seconds: float, clock: Clock = time.perf_counter
 ) -> list[tuple[float, float]]:
     """Rates of both by repeat, in alternation, so that a noisy machine affects both; each is warmed up first."""
-    own(), peer()
-    return [(rate(own, seconds, clock), rate(peer, seconds, clock)) for _ in range(repeats)]
+    work(), peer()
+    return [(rate(work, seconds, clock), rate(peer, seconds, clock)) for _ in range(repeats)]
 
 
 def machine() -> dict[str, str]:
@@ -93,8 +91,8 @@ def print_row(row: BenchmarkRow) -> None:
     verdict = {True: "reached", False: "MISSED", None: "not measured"}[row.reached]
     bar = "no bar" if row.bar == "none" else f"bar {row.bar}: {verdict}"
     ratio = "" if row.ratio is None else f" = {row.ratio:.2f}x"
-    theirs = "" if row.theirs is None else f" / {row.theirs:,.0f} ({row.peer})"
+    peer = "" if row.theirs is None else f" / {row.theirs:,.0f} ({row.peer})"
     threads = f"{row.threads} thread{'s' if row.threads > 1 else ''}"
-    print(f"{row.what}: {row.ours:,.4g} {row.unit}{theirs}{ratio}   {bar}; {threads}")
+    print(f"{row.what}: {row.ours:,.4g} {row.unit}{peer}{ratio}   {bar}; {threads}")
     if row.note:
         print(f"    {row.note}")

@@ -1,4 +1,4 @@
-"""Suites of the benchmark: rows of name, unit, ours, peer and bar. What each side does is said where it is made."""
+"""Suites of the benchmark: rows of name, unit, ours, peer and bar. Each side is described where it is made."""
 
 from __future__ import annotations
 
@@ -11,19 +11,9 @@ from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
 from scripts.bench import environments, league_runs, learning, queries
-from scripts.bench.report import BenchmarkRow, Comparison, Timed, at_least
+from scripts.bench.report import BenchmarkRow, Comparison
 
 CLEANRL = "CleanRL-style PPO over SuperSuit, this game"
-
-
-def on_threads(number: int, make: Callable[[], Timed]) -> Callable[[], Timed]:
-    """The same work on ``number`` threads of PyTorch."""
-    return lambda: learning.on_threads(number, make())
-
-
-def ordered_training(**settings: object) -> Callable[[], Timed]:
-    """A training with the items in order, by further settings, on one thread."""
-    return on_threads(1, partial(learning.training, {**learning.ORDERED, **settings}))
 
 
 COMPARISONS: dict[str, tuple[Comparison, ...]] = {
@@ -52,36 +42,35 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
     ),
     "learning": (
         Comparison(
-            "PPO training", "decisions/s", on_threads(2, partial(learning.training, learning.MATCHED)),
-            CLEANRL, on_threads(2, learning.cleanrl), 5, threads=2,
+            "PPO training", "decisions/s", partial(learning.training, learning.MATCHED),
+            CLEANRL, learning.cleanrl, 5, threads=2,
         ),
         Comparison(
-            "PPO update alone", "decisions/s", on_threads(2, learning.update),
-            CLEANRL, on_threads(2, learning.cleanrl_update), threads=2,
+            "PPO update alone", "decisions/s", learning.update,
+            CLEANRL, partial(learning.cleanrl, plays=False), threads=2,
         ),
         Comparison(
             "PPO training, two workers", "decisions/s", partial(learning.league_workers, 2),
-            CLEANRL, on_threads(2, learning.cleanrl), 9, threads=2,
+            CLEANRL, learning.cleanrl, 9, threads=2,
         ),
         Comparison(
-            "acting", "acts/s", on_threads(1, learning.acting),
-            "plain PyTorch loop", on_threads(1, learning.plain_acting), 2.5,
+            "acting", "acts/s", learning.acting, "plain PyTorch loop", learning.plain_acting, 2.5,
         ),
         *(
             Comparison(
                 f"training with {hint} hints", "decisions/s",
-                on_threads(1, partial(learning.training, learning.LARGE, hint)),
-                "no hints", on_threads(1, partial(learning.training, learning.LARGE)), 0.6,
+                partial(learning.training, learning.LARGE, hint),
+                "no hints", partial(learning.training, learning.LARGE), 0.6,
             )
             for hint in ("random", "expert")
         ),
     ),
     "memory": tuple(
         Comparison(
-            f"training, {what}", "decisions/s", ordered_training(**settings),
-            "memoryless, factored", ordered_training(), bar,
+            f"training, {kind}", "decisions/s", partial(learning.training, {**learning.ORDERED, **settings}),
+            "memoryless, factored", partial(learning.training, learning.ORDERED), bar,
         )
-        for what, settings, bar in (
+        for kind, settings, bar in (
             ("reading the history", {"history": "flat"}, 0.7),
             ("with a joint head", {"head": "joint"}, None),
             ("both", {"history": "flat", "head": "joint"}, None),
@@ -105,9 +94,7 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
 
 
 # Least points of ten, and share of what the best response earns, after so many seconds of playing and learning.
-SCORE_BARS: dict[int, tuple[float | None, float | None]] = {
-    10: (None, None), 30: (None, None), 60: (7.3, 0.97), 180: (7.5, 0.985),
-}  # fmt: skip
+SCORE_BARS = {10: (0.0, 0.0), 30: (0.0, 0.0), 60: (7.3, 0.97), 180: (7.5, 0.985)}  # 0: no bar
 
 
 def score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
@@ -119,9 +106,15 @@ def score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
         result, share = final_score(training, greedy=True), final_shares(training, greedy=True)[BEST]
         title, decisions = f"PPO from scratch, {seconds} s", f"{training.learner.decisions:,} own decisions"
         note = f"{decisions}, interval +-{result.points.margin:.2f}, {result.deals:.1%} deals"
-        yield at_least(title, "points of ten", result.points.mean, least_points, note)
+        yield at_least(BenchmarkRow(title, "points of ten", 2, result.points.mean, note=note), least_points)
         note = f"share of what the exact best response earns in the same games, interval +-{share.margin:.3f}"
-        yield at_least(f"{title}, compared with the best response", "of it", share.mean, least_share, note)
+        title = f"{title}, compared with the best response"
+        yield at_least(BenchmarkRow(title, "of it", 2, share.mean, note=note), least_share)
+
+
+def at_least(row: BenchmarkRow, bar: float) -> BenchmarkRow:
+    """The row with a lower limit of its value, unless that is 0."""
+    return row._replace(bar=f">= {bar}", reached=row.ours >= bar) if bar else row
 
 
 SUITES: dict[str, Callable[[int, float], Iterator[BenchmarkRow]]] = {

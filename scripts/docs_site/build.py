@@ -38,9 +38,9 @@ def stage() -> None:
         (STAGE / page.name).write_text(LINK.sub(partial(_staged_link, folder=page.parent), text), encoding="utf-8")
 
 
-def _staged_link(found: re.Match[str], folder: Path) -> str:
+def _staged_link(link: re.Match[str], folder: Path) -> str:
     """A link of a page in ``folder``, rewritten for the staged copy of the page."""
-    before, path, anchor, after = found.groups(default="")
+    before, path, anchor, after = link.groups(default="")
     target = (folder / path).resolve()
     if target.parent == ROOT / "docs" or (target.parent == ROOT and target.name in TOP):
         return f"{before}{target.name}{anchor}{after}"

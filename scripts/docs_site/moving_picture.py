@@ -35,9 +35,9 @@ def command(first: str, second: str, seed: int, out: Path) -> None:
     source = open_source("lewis")
     players = (seat_occupant(first, one_game=True), seat_occupant(second, one_game=True))
     (record,) = records_of(rollout(players, source.block(seed, 0, 1), seed=seed), (first, second))
-    whole = replay(record)
-    states = [State(whole.scenario, whole.rules)]
-    for action in whole.history:
+    states_of_game = replay(record)
+    states = [State(states_of_game.scenario, states_of_game.rules)]
+    for action in states_of_game.history:
         states.append(apply(states[-1], action))
     frames = [Image.fromarray(draw(state)).quantize(64) for state in states]
     times = [*[SHOWN] * (len(frames) - 1), LAST]

@@ -67,15 +67,19 @@ def run_notebook(name: str, cwd: Path) -> str:
     from nbclient import NotebookClient
 
     source = SOURCES[name].read_text(encoding="utf-8")
-    made = nbformat.reads(notebook(source), as_version=4)
-    place = {"metadata": {"path": str(cwd)}}
-    client = NotebookClient(made, timeout=LONGEST, kernel_name="python3", resources=place, coalesce_streams=True)
+    document = nbformat.reads(notebook(source), as_version=4)
+    resources = {"metadata": {"path": str(cwd)}}
+    client = NotebookClient(
+        document, timeout=LONGEST, kernel_name="python3", resources=resources, coalesce_streams=True
+    )
     client.execute()
-    for cell in made.cells:
-        cell.outputs = [each for each in cell.get("outputs", []) if each.get("name") != "stderr"]  # paths in warnings
+    for cell in document.cells:
+        cell.outputs = [
+            cell_output for cell_output in cell.get("outputs", []) if cell_output.get("name") != "stderr"
+        ]  # paths in warnings
         for output in cell.outputs:
             output.get("data", {}).pop("image/jpeg", None)  # next to the same as PNG
-    return notebook(source, nbformat.writes(made).replace(f"{cwd}/", ""))
+    return notebook(source, nbformat.writes(document).replace(f"{cwd}/", ""))
 
 
 @click.command(cls=Command, help=__doc__)

@@ -72,14 +72,16 @@ def _load_packages() -> griffe.ModulesCollection:
 def description(modules: griffe.ModulesCollection, module: str, name: str) -> str:
     """The first paragraph of a public name's docstring; raises :class:`RunFailure` if the name does not exist."""
     try:
-        found = modules[f"{module}.{name}"]
+        member = modules[f"{module}.{name}"]
     except KeyError:
         raise RunFailure(f"docs/API.md lists {module}.{name}, which does not exist: remove it or restore it") from None
-    while found.is_alias or (found.is_attribute and str(found.value) in found.parent.members):
-        found = found.final_target if found.is_alias else found.parent.members[str(found.value)]  # env = NegotiationEnv
-    if found.is_attribute:
+    while member.is_alias or (member.is_attribute and str(member.value) in member.parent.members):
+        member = (
+            member.final_target if member.is_alias else member.parent.members[str(member.value)]
+        )  # env = NegotiationEnv
+    if member.is_attribute:
         return "a constant"
-    text = (found.docstring.value if found.docstring else "").split("\n\n")[0]
+    text = (member.docstring.value if member.docstring else "").split("\n\n")[0]
     plain = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", text)
     return " ".join(plain.replace("``", "`").split()).replace("|", "\\|")
 
@@ -88,10 +90,10 @@ def ledger_page(page: str) -> str:
     """The ledger page with the part between each pair of marks taken from the code; raises :class:`RunFailure`."""
     for name, lines in (("export", _exported_tables()), ("schema", _schema()), ("facts", _facts())):
         begin = BEGIN.format(name)
-        before, _, rest = page.partition(begin)
-        if not rest:
+        before, _, tail = page.partition(begin)
+        if not tail:
             raise RunFailure(f"LEDGER.md has no line {begin}: restore it, with {END} after its part")
-        page = "\n".join([before + begin, *lines, END]) + rest.partition(END)[2]
+        page = "\n".join([before + begin, *lines, END]) + tail.partition(END)[2]
     return page
 
 
@@ -133,11 +135,13 @@ GENERATED: dict[str, tuple[str, Callable[[str], str]]] = {
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--only", type=click.Choice([*GENERATED]), multiple=True, help="this page; may be repeated (all)")
+@click.option(
+    "--only", "pages", type=click.Choice([*GENERATED]), multiple=True, help="this page; may be repeated (all)"
+)
 @click.option("--check", is_flag=True, help="change nothing, only say whether the pages are up to date")
-def command(only: tuple[str, ...], check: bool) -> None:
+def command(pages: tuple[str, ...], check: bool) -> None:
     """Write the pages, or compare them with the code."""
-    for name in only or GENERATED:
+    for name in pages or GENERATED:
         file, generate = GENERATED[name]
         update(DOCS / file, generate((DOCS / file).read_text(encoding="utf-8")), check, __spec__.name)
 

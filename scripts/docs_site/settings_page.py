@@ -117,8 +117,8 @@ def settings_page() -> str:
     parts, described = [HEAD], dict[type[BaseModel], str]()
     for command, model in COMMANDS:
         parts.append(f"## `{command}`\n")
-        for place, section in _sections(model):
-            title = f"`{place}`" if place else "Top of the file"
+        for prefix, section in _sections(model):
+            title = f"`{prefix}`" if prefix else "Top of the file"
             if section in described:
                 parts.append(f"### {title} of `{command}`\n\nAs {described[section]}.\n")
                 continue
@@ -127,12 +127,12 @@ def settings_page() -> str:
     return "\n".join(parts)
 
 
-def _sections(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+def _sections(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
     """A model and the models nested in it, each with its path of keys."""
-    yield place, model
+    yield prefix, model
     for name, field in model.model_fields.items():
         for inner in _models(field.annotation):
-            yield from _sections(inner, f"{place}.{name}" if place else name)
+            yield from _sections(inner, f"{prefix}.{name}" if prefix else name)
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
@@ -143,13 +143,13 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 def _table(section: type[BaseModel]) -> str:
     """A row for every key; for a learner, only keys that differ from ``training`` of ``dond train``."""
-    known = TrainingConfig.model_fields if issubclass(section, Hyperparameters) else {}
+    shared = TrainingConfig.model_fields if issubclass(section, Hyperparameters) else {}
     rows = [*HEADS]
     for name, field in section.model_fields.items():
-        if section is TrainingConfig or name not in known or _default(field) != _default(known[name]):
+        if section is TrainingConfig or name not in shared or _default(field) != _default(shared[name]):
             rows.append(f"| `{name}` | {_takes(field)} | {_default(field)} | {_meaning(section, name, field)} |")
-    without = [f"`{name}`" for name in known if name not in section.model_fields]
-    if not known or section is TrainingConfig:
+    without = [f"`{name}`" for name in shared if name not in section.model_fields]
+    if not shared or section is TrainingConfig:
         return "\n".join(rows)
     words = f"All other keys are as in `training` of `dond train`; there is no {', '.join(without)}."
     return "\n".join([*rows, "", words] if len(rows) > len(HEADS) else [words])
@@ -187,13 +187,13 @@ def _default(field: FieldInfo) -> str:
 
 
 def _meaning(section: type[BaseModel], name: str, field: FieldInfo) -> str:
-    found = MEANINGS.get(f"{section.__name__}.{name}") or MEANINGS.get(name)
-    if not found and (field.description or _models(field.annotation)):
+    meaning = MEANINGS.get(f"{section.__name__}.{name}") or MEANINGS.get(name)
+    if not meaning and (field.description or _models(field.annotation)):
         text = field.description or ""
         return "" if text in _takes(field) else _cell(text)
-    if not found:
+    if not meaning:
         raise RunFailure(f"{section.__name__}.{name} has no meaning: describe the field, or add it to MEANINGS here")
-    return _cell(found)
+    return _cell(meaning)
 
 
 def _cell(text: str) -> str:

@@ -26,29 +26,29 @@ net = nn.Sequential(nn.Linear(15, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh(
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, eps=1e-5)
 
 
-def look(seen, mask):
+def look(observations, mask):
     """The policy over the 253 numbered acts, and the value of each row."""
-    out = net(torch.as_tensor(seen))
+    out = net(torch.as_tensor(observations))
     return Categorical(logits=out[..., :-1].masked_fill(~torch.as_tensor(mask).bool(), -1e8)), out[..., -1]
 
 
-seated = PolicyPartner(lambda seen, masks: look(seen, masks)[0].logits.argmax(1).numpy(), "discrete")
-seen, infos = games.reset(seed=1)
+seated = PolicyPartner(lambda observations, masks: look(observations, masks)[0].logits.argmax(1).numpy(), "discrete")
+observations, infos = games.reset(seed=1)
 with before_and_after(seated):
     for _ in range(steps // (n * length)):
         rows = []
         for _ in range(length):
             with torch.no_grad():
-                policy, value = look(seen, mask := infos["action_mask"])
-            action, last = policy.sample(), seen
-            seen, reward, ended, _, infos = games.step(action.numpy())
+                policy, value = look(observations, mask := infos["action_mask"])
+            action, last = policy.sample(), observations
+            observations, reward, ended, _, infos = games.step(action.numpy())
             rows.append((*map(torch.as_tensor, (last, mask, reward, ~ended)), action, policy.log_prob(action), value))
-        looks, masks, rewards, on, actions, old, values = map(torch.stack, zip(*rows, strict=True))
-        following, gains = look(seen, infos["action_mask"])[1].detach(), torch.zeros(length + 1, n)
+        looks, masks, rewards, on, actions, old_logs, values = map(torch.stack, zip(*rows, strict=True))
+        following, gains = look(observations, infos["action_mask"])[1].detach(), torch.zeros(length + 1, n)
         for t in reversed(range(length)):  # generalized advantages: no discount, lambda 0.95
             gains[t] = rewards[t] + on[t] * (following + 0.95 * gains[t + 1]) - values[t]
             following = values[t]
-        batch = [part.flatten(0, 1) for part in (looks, masks, actions, old, gains[:-1], gains[:-1] + values)]
+        batch = [part.flatten(0, 1) for part in (looks, masks, actions, old_logs, gains[:-1], gains[:-1] + values)]
         for index in (part for _ in range(4) for part in torch.randperm(n * length).split(512)):
             s, m, a, was, gain, target = (part[index] for part in batch)
             policy, value = look(s, m)

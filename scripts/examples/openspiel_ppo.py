@@ -19,8 +19,8 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--steps", type=int, default=400_000, help="own decisions (default %(default)s)")
 parser.add_argument("--partner", default="heuristic", help="who is met (default %(default)s)")
 parser.add_argument("--save", default="/dev/null", help="keep the network there, as a .pt")
-given, n, length, _ = parser.parse_args(), 16, 256, torch.manual_seed(1)
-game, partner = DealGame(), seat_occupant(given.partner)  # or pyspiel.load_game("python_deal_or_no_dialog")
+options, n, length, _ = parser.parse_args(), 16, 256, torch.manual_seed(1)
+game, partner = DealGame(), seat_occupant(options.partner)  # or pyspiel.load_game("python_deal_or_no_dialog")
 
 
 class Against(Environment):  # noqa: D101  # one seat is the learner's, whose observations and rewards come first
@@ -34,8 +34,8 @@ class Against(Environment):  # noqa: D101  # one seat is the learner's, whose ob
             self._state.apply_action(answer(partner, self._state, self.chance))
 
     def _put_own_first(self, step: TimeStep) -> TimeStep:
-        own = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
-        return step._replace(observations=own, rewards=step.rewards and step.rewards[self.own_first])
+        first = {key: step.observations[key][self.own_first] for key in ("info_state", "legal_actions")}
+        return step._replace(observations=first, rewards=step.rewards and step.rewards[self.own_first])
 
     def reset(self) -> TimeStep:  # OpenSpiel's; again where the partner walks away at once
         self.chance = int(torch.randint(2**31, ()))
@@ -52,9 +52,9 @@ actor, tensor = ppo.network.actor, torch.as_tensor
 policy = PolicyPartner(lambda o, m: actor(tensor(o)).masked_fill(~tensor(m), -1e8).argmax(1).numpy(), "discrete")
 with before_and_after(policy):
     step = games.reset()
-    for turn in range(1, 1 + max(given.steps // n, length)):
+    for turn in range(1, 1 + max(options.steps // n, length)):
         step, rewards, ended, _ = games.step(ppo.step(step), reset_if_done=True)
-        ppo.post_step([own for own, _ in rewards], ended)
+        ppo.post_step([reward for reward, _ in rewards], ended)
         if turn % length == 0:
             ppo.learn(step)
-torch.save(ppo.network.state_dict(), given.save)
+torch.save(ppo.network.state_dict(), options.save)

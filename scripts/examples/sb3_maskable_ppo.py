@@ -40,8 +40,8 @@ class Masked(SB3VecEnvWrapper):
 
 def main(steps: int, save: str | None) -> None:
     """Train for so many steps of both seats, with the score before and after."""
-    both = view(deal_or_no_dialog_v0.parallel_env(scenarios="lewis", split="train"))
-    games = supersuit.concat_vec_envs_v1(supersuit.pettingzoo_env_to_vec_env_v1(both), 16)
+    parallel = view(deal_or_no_dialog_v0.parallel_env(scenarios="lewis", split="train"))
+    games = supersuit.concat_vec_envs_v1(supersuit.pettingzoo_env_to_vec_env_v1(parallel), 16)
     settings = {"n_steps": 256, "batch_size": 512, "n_epochs": 4, "gamma": 1.0, "ent_coef": 0.02, "learning_rate": 1e-3}
     model = MaskablePPO("MlpPolicy", Masked(games), seed=1, device="cpu", **settings)
     player = PolicyPartner(lambda obs, masks: model.predict(obs, action_masks=masks, deterministic=True)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from itertools import islice, product
@@ -20,14 +21,26 @@ from experiments.rosters import (
     PLAY_SEED,
     TWIN,
     USED_BEFORE,
+    Assessment,
     CandidatePlay,
     Comparisons,
-    read_admission,
     same_decisions,
     scenario_sample,
 )
 from league.bench.test2 import IN_CHECKOUT
-from partners.rosters import DEV, DEV2, HELD_OUT, ROSTERS, TEST2, TRAIN, author_of, load_rosters, plain_name, roster
+from partners.rosters import (
+    DEV,
+    DEV2,
+    FILE,
+    HELD_OUT,
+    ROSTERS,
+    TEST2,
+    TRAIN,
+    author_of,
+    load_rosters,
+    plain_name,
+    roster,
+)
 from partners.scripted.generated import DIALS, Generated, digest_of_grammar
 from tests.command import experiment
 
@@ -50,6 +63,17 @@ TRAINED_WITH = {
     "dev2": [],
     "test2": [],
 }
+
+
+def read_admission() -> list[Assessment]:
+    """The recorded assessments: members of all rosters, then refused candidates."""
+    _, *lines = csv.reader(FILE.with_name("admission.csv").read_text(encoding="utf-8").splitlines())
+    return [
+        Assessment(member, roster, reason, (near, float(share)), (among, float(most)))
+        for roster, member, reason, near, share, among, most in lines
+    ]
+
+
 RECORD = read_admission()
 FEW = scenario_sample(60)
 

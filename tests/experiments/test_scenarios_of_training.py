@@ -24,7 +24,7 @@ from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig, Section
 from league.settings.training import TrainConfig
 from league.training.clone import load_positions
-from partners.judges.episodes import scripted_games
+from partners.judges.language_model import scripted_games
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.occupant import read_card
 

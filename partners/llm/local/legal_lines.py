@@ -44,15 +44,11 @@ class LegalLines(NamedTuple):
     lengths: tuple[int, ...]  # of each line, in tokens
 
 
-def line_stem(action: Action) -> str:
-    """The line of ``action``, up to its confidence."""
-    return reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}")
-
-
 def legal_lines(legal: Legal, encode: Encode) -> LegalLines:
     """All legal lines as a tree. Raises :class:`SetupError`."""
     actions = tuple(legal.actions())
-    return lines_of_texts([line_stem(action) for action in actions], encode)._replace(actions=actions)
+    stems = [reply_line(action, _STAND_IN).removesuffix(f"{_STAND_IN}}}") for action in actions]  # up to its confidence
+    return lines_of_texts(stems, encode)._replace(actions=actions)
 
 
 def lines_of_texts(texts: list[str], encode: Encode) -> LegalLines:

@@ -188,7 +188,7 @@ def fingerprint(source: str | Path) -> str:
 def common_beginning(texts: Sequence[list[int]]) -> list[int]:
     """The tokens that all ``texts`` begin with."""
     first, last = min(texts), max(texts)  # tokens that these two share, all share
-    differ = (i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    differ = (i for i, tokens in enumerate(zip(first, last, strict=False)) if tokens[0] != tokens[1])
     return first[: next(differ, len(first))]
 
 

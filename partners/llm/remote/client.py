@@ -1,19 +1,29 @@
 """Remote language models: Groq, and any server that speaks the OpenAI chat protocol.
 
 Queries run concurrently in an event loop in a thread of the client's own (the caller may run in a loop too, as in a
-notebook), within the rates and pauses of a :class:`~partners.llm.remote.limiter.Limiter` and a budget. A failed request
+notebook), within the rates and pauses of a :class:`Limiter` and a budget. A failed request
 is repeated where that can help. The key is read for the first query; it is in no setting, message, reply or pickle.
+
+Groq's SDK serves every server, by raw calls: its typed call adds a second ``/openai/v1`` to other servers' addresses.
+Its own retries are off: each attempt must fit the budget and the rates, a request that timed out may still be worked
+on, and the SDK ignores a Retry-After of more than a minute. Redirects are not followed: the key goes to the address
+that it was set for and to no other.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import threading
+import time
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from urllib.parse import urlsplit
 
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Failure, ModelReply, Query, SetupError
@@ -26,7 +36,6 @@ from partners.llm.remote.chat import (
     request_body,
 )
 from partners.llm.remote.failures import FailureNotices, RequestFailure, one_line
-from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.service import TOKEN_LIMITS, ServiceSettings, Structure, read_key
 
 if TYPE_CHECKING:
@@ -40,6 +49,131 @@ _PAUSED = RequestFailure(Failure.PAUSED, retry=False)
 _LACKS_MODE = (400, 405, 413, 415, 422, 500, 501)  # status of a refused probe, which is a good request otherwise
 _WARN_EVERY_S = 0.5  # seconds between warnings while queries are in flight
 _FIRST_WAIT_S, _MAX_WAIT_S = 0.5, 8.0  # between attempts, doubled each time
+_MINUTE = 60.0  # seconds; services count their rates per minute
+_REST_S, _MAX_REST_S = 30.0, 300.0  # the first rest after repeated failures; it doubles up to the second
+_NO_KEY = "none"  # sent to a server that needs no key
+_LOCAL = re.compile(r"localhost|127(\.\d+){3}|0\.0\.0\.0|::1?")  # hosts: this machine
+
+
+class Clock:
+    """The source of time for everything that waits."""
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """Permission to send one request; ``tokens`` is the worst case until the real number is known."""
+
+    number: int  # of all requests, from 1
+    at: float
+    tokens: int
+
+
+class Limiter:
+    """Admits the requests to one service; belongs to one event loop.
+
+    Concurrency (``async with limiter``, one block per query): one query at first, twice as many after every round of
+    replies within half of the timeout, at most ``settings.in_flight``; half as many after a failure. So a server that
+    works on one request at a time is not flooded until its replies time out.
+
+    Rates: at most ``requests_per_minute`` and ``tokens_per_minute`` in any 60 seconds; one request above the limit of
+    tokens is sent when there was no other for a minute.
+
+    Pauses: a Retry-After delays all requests. After ``breaker_after`` failures in a row (requests that fail together
+    count once) nothing is sent for 30 s, then 60 s, up to 300 s; then a single request tries.
+    """
+
+    def __init__(self, settings: ServiceSettings, clock: Clock) -> None:
+        self._settings, self._clock = settings, clock
+        self.concurrency = 1
+        self._busy, self._free = 0, asyncio.Condition()
+        self._quick = 0  # replies within half of the timeout since the concurrency changed
+        self._queue = asyncio.Lock()  # first come, first served
+        self._window: deque[Ticket] = deque()  # requests of the last minute, oldest first
+        self._count = 0  # of requests
+        self._resume_at = clock.monotonic()  # end of the current pause
+        self._failures = 0  # in a row
+        self._last_failed = 0  # number of the newest request when the last failure was counted
+
+    async def __aenter__(self) -> None:
+        async with self._free:
+            await self._free.wait_for(lambda: self._busy < self.concurrency)
+            self._busy += 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self._busy -= 1
+        async with self._free:
+            self._free.notify(max(self.concurrency - self._busy, 0))
+
+    async def admit(self, tokens: int, patience_s: float, deadline: float | None = None) -> Ticket | Failure:
+        """Wait until a request of ``tokens`` may be sent.
+
+        ``RATE_LIMIT`` if a rate would take longer than ``patience_s``; ``PAUSED`` if a pause would last beyond the
+        ``deadline`` (by default ``settings.total_s`` from this request's turn), or the service rests after failures.
+        """
+        end = self._clock.monotonic() + patience_s
+        async with self._queue:
+            while True:
+                time = self._clock.monotonic()
+                pause, wait = self._resume_at - time, self._rate_wait(tokens)
+                last = time + self._settings.total_s if deadline is None else deadline
+                if pause > 0 and (self.rest_s > 0 or time + pause > last):
+                    return Failure.PAUSED
+                if wait > 0 and time + wait > end:
+                    return Failure.RATE_LIMIT
+                if pause <= 0 and wait <= 0:
+                    break
+                await self._clock.sleep(max(pause, wait))
+            self._count += 1
+            ticket = Ticket(self._count, time, tokens)
+            self._window.append(ticket)
+            return ticket
+
+    def record(self, ticket: Ticket, answer: ModelReply | RequestFailure | None, tokens: int) -> None:
+        """Learn from the result of a request (``None``: it was not sent or was cancelled), which took ``tokens``."""
+        time = self._clock.monotonic()
+        ticket.tokens = tokens
+        is_news = ticket.number > self._last_failed  # it was sent after the last failure was counted
+        if answer is None:
+            if ticket in self._window:
+                self._window.remove(ticket)
+        elif isinstance(answer, RequestFailure) and answer.fault:
+            if is_news:
+                self._failures += 1
+                self._last_failed = self._count
+                self.concurrency, self._quick = 1 if self.rest_s else max(1, self.concurrency // 2), 0
+            self._resume_at = max(self._resume_at, time + max(answer.wait_s or 0.0, self.rest_s))
+        elif is_news:
+            self._failures = 0
+            if isinstance(answer, ModelReply):
+                self._quick = self._quick + 1 if time - ticket.at <= self._settings.timeout_s / 2 else 0
+            if self._quick >= self.concurrency:
+                self.concurrency, self._quick = min(2 * self.concurrency, self._settings.in_flight), 0
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds that the service rests after the failures in a row so far, 0 below ``breaker_after``."""
+        beyond = self._failures - self._settings.breaker_after
+        return 0.0 if beyond < 0 else min(_REST_S * 2.0 ** min(beyond, 30), _MAX_REST_S)
+
+    def _rate_wait(self, tokens: int) -> float:
+        """Seconds until the own rates allow a request of ``tokens``."""
+        time, settings = self._clock.monotonic(), self._settings
+        while self._window and self._window[0].at + _MINUTE <= time:
+            self._window.popleft()
+        if not self._window:
+            return 0.0
+        most_requests, most_tokens = settings.requests_per_minute, settings.tokens_per_minute
+        is_full = most_requests is not None and len(self._window) >= most_requests
+        if most_tokens is not None:
+            is_full |= sum(ticket.tokens for ticket in self._window) + tokens > most_tokens
+        return self._window[0].at + _MINUTE - time if is_full else 0.0
 
 
 class RemoteClient:
@@ -175,7 +309,7 @@ class RemoteClient:
             self.tally[f"failed_{answer.failure}"] += 1
             self._notices.add_query(answer)
             return ModelReply(failure=answer.failure)
-        self._notices.answered = True
+        self._notices.has_reply = True
         self.tally["replies"] += 1
         self.tally["prompt_tokens"] += answer.usage.prompt_tokens
         self.tally["completion_tokens"] += answer.usage.completion_tokens
@@ -273,10 +407,9 @@ class _Session:
     def __init__(self, owner: RemoteClient, clock: Clock) -> None:
         self.secret = read_key(owner.settings.key_variable)
         try:
-            from partners.llm.remote.wire import connect
-        except ImportError:
+            self.sdk = connect(owner.settings, self.secret)
+        except ModuleNotFoundError:
             raise SetupError("remote models need the package groq: pip install groq") from None
-        self.sdk = connect(owner.settings, self.secret)
         self.limiter = Limiter(owner.settings, clock)
         self.probing = asyncio.Lock()
         self._loop = asyncio.new_event_loop()
@@ -308,3 +441,38 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
     if threading.current_thread() is not thread:  # the owner may be collected by its own loop, which cannot join itself
         thread.join()
+
+
+def connect(settings: ServiceSettings, key: str) -> AsyncGroq:
+    """A connection to the service of ``settings``, for one event loop. Raises :class:`SetupError`.
+
+    ``key``: empty for a server that needs none. ``$GROQ_CUSTOM_HEADERS`` go to Groq, or a gateway to it. A server on
+    this machine is contacted without the proxies of the environment.
+    """
+    import httpx
+    from groq import AsyncGroq, DefaultAsyncHttpxClient, Omit
+
+    key, headers = key or _NO_KEY, dict[str, Any]()
+    if not settings.groq:  # the SDK would send them to any address, and they may hold keys for Groq
+        lines = os.environ.get("GROQ_CUSTOM_HEADERS", "").split("\n")
+        headers = {line.partition(":")[0].strip(): Omit() for line in lines if ":" in line}
+        headers["Authorization"] = f"Bearer {key}"
+    address = urlsplit(settings.url)
+    is_local = _LOCAL.fullmatch(address.hostname or "") is not None
+    try:
+        client = DefaultAsyncHttpxClient(
+            verify=address.scheme == "https", follow_redirects=False, trust_env=not is_local
+        )
+    except (ImportError, httpx.InvalidURL, ValueError, OSError) as error:
+        raise SetupError(
+            f"the proxies or certificates of the environment cannot be used ({error}): correct or unset $HTTP_PROXY, "
+            "$HTTPS_PROXY, $ALL_PROXY, $NO_PROXY, $SSL_CERT_FILE, $SSLKEYLOGFILE"
+        ) from None
+    return AsyncGroq(
+        api_key=key,
+        base_url=settings.url,
+        max_retries=0,
+        timeout=settings.timeout_s,
+        default_headers=headers,
+        http_client=client,
+    )

@@ -61,7 +61,7 @@ class FailureNotices:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self.answered = False  # whether any query got a reply
+        self.has_reply = False  # whether any query got a reply
         self._settings = settings
         self._service = f"the model {settings.name!a} at {settings.url}"
         self._lasting: Counter[tuple[int | None, str]] = Counter()  # refusals by status, errors 500 by message too
@@ -74,7 +74,7 @@ class FailureNotices:
         That are :data:`REFUSED_FOR_GOOD` requests refused with one status, or ``breaker_after`` errors 500 of one text.
         """
         is_refused = failed.failure is Failure.REFUSED
-        if self.answered or not (is_refused or failed.status == 500):
+        if self.has_reply or not (is_refused or failed.status == 500):
             return
         key = failed.status, "" if is_refused else failed.words
         times = self._lasting[key] = self._lasting[key] + 1

@@ -199,7 +199,7 @@ def test_exact_targets_reduce_regret():
         found, _ = practice(network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update)
         assert found.regrets is not None and found.regrets.shape == (found.size, action_count(MOST))
         known = ~found.regrets[:, -1].isnan()
-        by_game = torch.stack([found.place % found.reward.shape[1], known.long()])
+        by_game = torch.stack([found.slot % found.reward.shape[1], known.long()])
         assert 0.2 < known.float().mean() < 0.8 and by_game.unique(dim=1).shape[1] <= found.reward.shape[1] + 5
         losses.append(learner.update(found)["taught_loss"])
     assert losses[-1] < 0.75 * losses[0]

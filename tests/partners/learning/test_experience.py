@@ -88,7 +88,7 @@ def test_experience_matches_replay(rules, seat):
     assert experience is not None
     made = network(rules)
     table, size = GameBatch(games.scenarios, rules), games.size
-    row_of = {int(place): row for row, place in enumerate(experience.place)}
+    row_of = {int(place): row for row, place in enumerate(experience.slot)}
     compared = 0
     while table.open:
         live, taken = table.live, table.turns_taken
@@ -213,7 +213,7 @@ def test_next_update_continues_scenarios():
     for update in range(4):
         experience, score = practice(network(), opponents("nice"), played_out, update=update, games_before=40 * update)
         assert score.games == 40
-        opening = experience.features[experience.place < experience.reward.shape[1]]
+        opening = experience.features[experience.slot < experience.reward.shape[1]]
         counts.append(opening[:, :6].numpy())
     shown = np.concatenate(counts)
     scenarios = LEWIS.block(11, 0, 160)

@@ -117,7 +117,7 @@ def test_update_without_finite_weights_is_refused(settings):
 
 def nothing() -> Experience:
     made = experience()
-    rows = {name: getattr(made, name)[:0] for name in (*ROWS, "place")}
+    rows = {name: getattr(made, name)[:0] for name in (*ROWS, "slot")}
     return made._replace(**rows, reward=torch.zeros_like(made.reward))
 
 
@@ -236,12 +236,12 @@ def test_no_experience_changes_nothing(settings):
 @pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
 def test_single_decision_update_is_finite(settings):
     made = experience()
-    row = int(made.place[0])
+    row = int(made.slot[0])
     single = made._replace(
-        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
         reward=torch.zeros_like(made.reward),
     )
-    assert row == single.place.item()
+    assert row == single.slot.item()
     for one in (single, made._replace(reward=torch.zeros_like(made.reward))):
         learner = Learner(network(), settings, seed=7)
         metrics = learner.update(one)
@@ -277,12 +277,12 @@ def test_the_seats_do_not_share_a_baseline():
     one_turn = length == 1
     assert one_turn.any()
     last[0, :] = torch.where(one_turn, torch.where(made.seat == 0, 0.9, 0.1), 0.0)
-    rows = one_turn[made.place % made.reward.shape[1]]
+    rows = one_turn[made.slot % made.reward.shape[1]]
     only = made._replace(
-        **{name: getattr(made, name)[rows] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
+        **{name: getattr(made, name)[rows] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
         reward=last,
     )
-    assert {0, 1} == set(made.seat[only.place % made.reward.shape[1]].tolist())
+    assert {0, 1} == set(made.seat[only.slot % made.reward.shape[1]].tolist())
     learner = Learner(network(), replace(REINFORCE, ent=0.0), seed=7)
     metrics = learner.update(only)
     assert metrics["policy_loss"] == pytest.approx(0, abs=0.05)  # 1.5 if rounding were scaled up
@@ -295,7 +295,7 @@ def test_rewarded_acts_become_likelier(settings, updates):
     made = experience()
     # END is paid, everything else is not.
     reward = torch.zeros_like(made.reward)
-    reward.view(-1)[made.place[made.act == Act.END]] = 1.0
+    reward.view(-1)[made.slot[made.act == Act.END]] = 1.0
     paid = made._replace(reward=reward)
     learner = Learner(network(), settings, seed=7)
 

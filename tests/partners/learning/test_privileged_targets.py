@@ -78,7 +78,7 @@ def test_targets_match_their_games():
     assert found.targets is not None and found.targets.shape == (found.size, 4)
     counts = (found.features[:, :3] * SHAPE.max_count).round().long()
     assert ((counts * found.targets[:, :3]).sum(dim=1) == 10).all()
-    games = found.place % found.reward.shape[1]
+    games = found.slot % found.reward.shape[1]
     assert len(torch.unique(torch.stack([games, found.targets[:, 3]]), dim=1)[0]) == len(torch.unique(games))
     assert (
         practice(

@@ -23,9 +23,8 @@ from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
 from partners.llm.remote.chat import legal_schema, request_body, retry_after
-from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.client import Clock, Limiter, RemoteClient
 from partners.llm.remote.failures import RequestFailure
-from partners.llm.remote.limiter import Clock, Limiter
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, TOKEN_LIMITS, ServiceSettings
 from tests.loopback import OK_LINE, FakeClock, Page, completion
@@ -587,7 +586,7 @@ def test_money_is_exact():
 
 def test_seconds_count_overlapping_waits_once():
     clock = [0.0]
-    budget = Budget(Limits(seconds=8), now=lambda: clock[0])
+    budget = Budget(Limits(seconds=8), clock=lambda: clock[0])
     with budget.waiting():
         clock[0] = 3
         with budget.waiting():  # two at a time are no more than one

@@ -24,8 +24,7 @@ from partners.llm.client import Failure, Query, SetupError
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import CORRECTIONS
 from partners.llm.remote.chat import request_body
-from partners.llm.remote.client import RemoteClient
-from partners.llm.remote.limiter import Clock
+from partners.llm.remote.client import Clock, RemoteClient
 from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 from partners.llm.service import ServiceSettings
 from tests.loopback import FakeClock, Page, completion, without_proxy_and_key
