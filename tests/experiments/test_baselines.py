@@ -147,6 +147,7 @@ def test_counted_acts(tmp_path):
     assert runs[2].acts == 0 and runs[2].submitted == "random"
 
 
+@pytest.mark.slow
 def test_early_stopping_takes_the_member_with_the_most_points_on_dev(tmp_path):
     arm = {"name": "stopped", "config": written(tmp_path, "league.yaml", LEAGUE), "pick": "dev"}
     comparison = {"acts": 140_000, "seeds": 1, "reference": "stopped"}
@@ -231,7 +232,14 @@ def run_until(job: Job, moment: str, number: int) -> None:
 # Each round has two practices, then its commit: the third row is torn right after the first commit.
 @pytest.mark.parametrize(
     ("moment", "number"),
-    [("opened", 1), ("torn", 1), ("practised", 1), ("torn", 2), ("committed", 1), ("torn", 3)],
+    [
+        ("torn", 2),
+        ("committed", 1),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("opened", 1), ("torn", 1), ("practised", 1), ("torn", 3))
+        ),
+    ],
 )
 def test_killed_run_resumes_to_the_same_result(tmp_path, uninterrupted, moment, number):
     job = short_league(tmp_path)

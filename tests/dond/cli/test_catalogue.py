@@ -14,8 +14,7 @@ from dond.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overvie
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from partners.scripted.heuristic import Heuristic
-from tests.command import dond, run_dond
-from tests.third_party import install
+from tests.command import dond
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
@@ -95,11 +94,6 @@ def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
     assert "default 4.0  more than 0; 1 " in text and "- `exponent`" not in text
 
 
-def test_color_is_used_where_there_is_color():
-    assert "\x1b[" in rendered(overview(entries()), 100, "standard")
-    assert "\x1b[" not in rendered(overview(entries()), 100)
-
-
 def test_names_and_text_from_somebody_else_are_printed_inert():
     entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
     for parts in (overview([entry]), full([entry])):
@@ -125,17 +119,6 @@ def test_json_is_for_programs(capsys):
 def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
     assert dond("catalogue", "boulwere") == 2
     assert "'boulware'" in capsys.readouterr().err
-
-
-def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
-    source = (
-        "from partners.scripted.heuristic import Heuristic\n\n\ndef theirs(share=0.3):\n"
-        '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
-    )
-    install(tmp_path, "theirs", source, "theirs = theirs:theirs")
-    done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
-    assert done.returncode == 0, done.stderr
-    assert "easily pleased" in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout
 
 
 def test_rewards_are_described_by_name(capsys):

@@ -12,7 +12,7 @@ from dond_marl.records.files import write_lines
 from dond_marl.records.record import records_of
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from tests.command import dond, run_dond
+from tests.command import dond
 
 GAMES = 4
 
@@ -69,8 +69,3 @@ def test_changed_game_is_found_by_its_line(games, capsys, show):
     games.write_text("\n".join([*lines[:2], json.dumps(changed), *lines[3:]]) + "\n")
     assert transcripts("replay", games, "--show", show) == 1
     assert "games.jsonl:3" in capsys.readouterr().err
-
-
-def test_command_in_a_process_of_its_own(games):
-    done = run_dond("data", "transcripts", "replay", games.name, cwd=games.parent)
-    assert done.returncode == 0 and f"{GAMES} games" in done.stdout, done.stderr

@@ -23,7 +23,7 @@ WORDS = (
 )  # fmt: skip
 FILES = (
     f"env: {{scenarios: {LONG}}}\n", f"{LONG}: 1\n", f"env: {{max_turns: {NUMBER}}}\n", f"env: !{LONG} 1\n",
-    f"env: [{LONG}\n", f"members: ['boulware({LONG}=1)', random]\n", f"members: [{'heuristic, ' * 20_000}]\n",
+    f"env: [{LONG}\n", f"members: ['boulware({LONG}=1)', random]\n",
 )  # fmt: skip
 
 

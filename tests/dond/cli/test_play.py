@@ -24,7 +24,6 @@ from dond_marl.conformance import check_partner
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply
 from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
 from dond_marl.records.record import from_json, records_of, replay
-from dond_marl.records.transcript import VARIANTS, phrase_act
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
 from league.settings.sections import EnvConfig
@@ -34,8 +33,6 @@ from partners import catalogue as built_in
 from partners.human import Human, View, human, views
 from partners.scripted.generated import describe_spec
 from tests.command import HERE, PROGRAM, dond
-
-ROOT = Path(__file__).resolve().parents[3]
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
 SCENARIO = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
@@ -127,16 +124,6 @@ def test_sentences_are_confirmed_and_recorded(monkeypatch, tmp_path, capsys):
     own = record.words[::2]
     assert own == ("Can I have both hats and a book?", "I insist on both hats and one book", "okay, deal")
     assert set(record.words[1::2]) == {None}
-
-
-@pytest.mark.parametrize(
-    "action", [Action(Act.PROPOSE, (0, 2, 1)), Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)]
-)
-@pytest.mark.parametrize("variant", range(VARIANTS))
-def test_wordings_of_partners_are_read(action, variant):
-    reading = read_line(phrase_act(action, SCENARIO.counts, variant=variant), OFFERED)
-    assert reading.actions == (action,) and not reading.sure
-    assert bool(reading.text) == (action.act_type is Act.DISAGREE)  # which would end the game
 
 
 @pytest.mark.parametrize(

@@ -134,18 +134,18 @@ def test_a_stop_during_start_up(tmp_path, number):
     assert NOT_BEGUN in errors and not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_stop_during_a_query_of_a_model(tmp_path, model, number):
+def test_a_stop_during_a_query_of_a_model(tmp_path, model):
     service = model(lambda _: NEVER)
     spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
     process = start(
         "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
     )
     wait_for(lambda: service.heard, process)
-    stop(process, number, tmp_path)
+    stop(process, signal.SIGINT, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
@@ -161,6 +161,7 @@ def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, m
     assert [int(path.stem.split("_")[1]) for path in kept] == ([int(saved[1].replace(",", ""))] if saved else [])
 
 
+@pytest.mark.slow
 def test_a_stop_during_the_closing_evaluation(tmp_path, model):
     closing: list[int] = []
     service = model(lambda number: NEVER if closing and number > closing[0] else completion())

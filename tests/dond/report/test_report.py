@@ -34,7 +34,6 @@ from league.tables.blocks import Curves, Dialogue, Figure, Report, Section, Tabl
 from league.tables.figures import format_cell
 from league.tables.final import read_final
 from league.tables.markdown import report_markdown, section_markdown
-from league.tables.standings import SHORT_COLUMNS
 from tests.command import in_process
 from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
 from tests.killing import run as run_league
@@ -289,14 +288,6 @@ def test_changed_rows_and_missing_weights(finished_league, tmp_path):
         assert not any(name.startswith("main") for name in game["record"]["occupants"])
 
 
-def test_unreadable_rows_name_their_round(finished_league, tmp_path, capsys):
-    folder = changed_copy(finished_league, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
-    with pytest.warns(Notice):
-        assert main(["report", "--run", str(folder)]) == 1
-    error = capsys.readouterr().err
-    assert "BROKEN" in error and "round 2" in error
-
-
 class Checked(HTMLParser):
     """Every element closed in its order; requested addresses, and the cells of every row of a table."""
 
@@ -394,17 +385,6 @@ def _within(wanted, found):
     """Whether texts occur in this order among others."""
     place = iter(found)
     return all(any(each.strip() == text for text in place) for each in wanted)
-
-
-def test_page_opens_with_curves_ladder_and_held_out_result(html, report):
-    keys = [section.key for section in report.sections]
-    assert keys[:3] == ["learning", "ladder", "evaluation"] and len(keys) > 6
-    folded = re.findall(r'<details class="section"><summary><h2 id="([\w-]+)-title">', html.replace("\n", ""))
-    assert folded == keys[3:]
-    ladder = html[html.index('<section id="ladder"') :]
-    heads = re.findall(r'<th scope="col">([^<]+)</th>', ladder[: ladder.index("</thead>")])
-    assert heads[:2] == ["member", "points of ten"] and set(heads[2:]) <= {*SHORT_COLUMNS, "n"}
-    assert re.search(r"Cost: [\d,]+ decisions of main, .* minutes", report.abstract[-1])
 
 
 def test_share_with_a_full_interval_is_unknown():

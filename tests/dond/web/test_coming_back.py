@@ -10,41 +10,9 @@ from dond_marl.game import Act, Action, State, apply
 from dond_marl.records.record import record_of, to_line
 from partners.best_response import BestResponse
 from tests.command import in_process
-from tests.dond.web.browser import HOSTILE, NARROW, SCENARIO, begin, games_in, missing, serving
+from tests.dond.web.browser import HOSTILE, NARROW, SCENARIO, begin, missing, serving
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
-
-
-def lose(page):
-    """End the game at once, by walking away."""
-    page.locator(".act.propose:enabled").wait_for()
-    page.get_by_role("button", name="Walk away").click()
-    page.get_by_role("button", name="Yes: walk away").click()
-
-
-@pytest.mark.slow
-def test_link_to_a_game_survives_a_restart(look, folder, browser):
-    page = look()
-    begin(page, "pushover")
-    page.get_by_role("button", name="Propose").click()
-    page.get_by_text("Every one of your acts was a good one.").wait_for()
-    page.locator(".judgement", has_text="best").wait_for()
-    link = page.get_by_role("link", name="Link to this game").get_attribute("href")
-    assert page.get_by_role("link", name="Step through it").get_attribute("href") == link
-    number = len(games_in(folder))
-    assert link == f"/replay?file=runs%2Fhuman%2Fgames.jsonl&game={number}"
-    begin_again = page.get_by_role("button", name="Next game")
-    begin_again.click()
-    lose(page)
-    page.get_by_text("gave away").first.wait_for()
-    with serving(folder, "--pause", "0") as anew:
-        context = browser.new_context()
-        other = context.new_page()
-        other.goto(f"{anew}{link}")
-        other.locator(".game-chooser option:checked").wait_for(state="attached")
-        assert other.locator(".game-chooser option:checked").inner_text().startswith(f"{number}. human and pushover")
-        other.get_by_text("Every one of your acts was a good one.").wait_for()
-        context.close()
 
 
 def test_opening_a_downloaded_game(look, tmp_path):
@@ -75,19 +43,6 @@ def test_tour_by_keyboard(look, address):
     assert page.locator(".tour").count() == 0
 
 
-@pytest.mark.parametrize("key", ["p", pytest.param("Escape", marks=pytest.mark.slow)])
-def test_tour_ends_by_a_key(look, key):
-    page = look("/", toured=False)
-    begin(page, "tough")
-    page.locator(".tour").wait_for()
-    page.locator(".act.propose:enabled").wait_for()  # the partner may not be ready yet
-    page.keyboard.press(key)  # the keys of the table work meanwhile
-    page.locator(".tour").wait_for(state="detached")
-    if key == "p":
-        page.locator(".lines li").first.wait_for()
-    assert page.evaluate("localStorage.toured") == "yes"
-
-
 @pytest.mark.slow
 def test_stopped_server_is_announced(browser, tmp_path):
     page = browser.new_context().new_page()
@@ -100,22 +55,6 @@ def test_stopped_server_is_announced(browser, tmp_path):
     page.keyboard.press("p")
     page.locator(".stopped[role=alert]").wait_for()
     page.context.close()
-
-
-@pytest.mark.slow
-def test_scores_grow(look, folder):
-    page = look("/scores")
-    page.locator(".score-cards, .empty").wait_for()
-    before = len(games_in(folder))
-    page.goto(page.url.replace("/scores", "/"))
-    begin(page, "tough")
-    lose(page)
-    page.get_by_role("link", name="Your scores").click()
-    card = page.locator(".score-cards li", has_text="tough")
-    card.wait_for()
-    assert "of" in card.inner_text()
-    page.get_by_text("Counted from runs/human/games.jsonl on this machine").wait_for()
-    assert len(games_in(folder)) == before + 1
 
 
 def test_watching_two_members(look):

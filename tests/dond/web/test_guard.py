@@ -153,6 +153,7 @@ def test_command_errors(tmp_path, capsys):
             assert line.startswith(f"--{key} ") and line.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_slow_ledgers_do_not_block_other_pages(tmp_path):
     state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2))), Rules()), Action(Act.DISAGREE))
     (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n" * 1000)

@@ -100,6 +100,7 @@ def test_league_with_missing_expert(tmp_path):
     assert done.returncode == 0 and "checkpoint missing" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_league_member_can_be_shipped(tmp_path):
     run = played_league(
         tmp_path,

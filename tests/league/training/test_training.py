@@ -125,7 +125,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
     assert updates >= 8 and len(saves) == 5
     about = load_checkpoint(saves[-1])[1]
     assert about["past"] == (min(len(saves), PAST_SELVES) if config.training.past_selves else 0)
-    for stop in (1, updates - 3):
+    for stop in (updates - 3,):
         folder = tmp_path / f"stopped after {stop}"
         first = run_until(config, folder, stop)
         _exact_targets.cache_clear()  # as in a process of its own
@@ -136,6 +136,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
         assert not first.warnings and not second.warnings
 
 
+@pytest.mark.slow
 def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_path):
     config = settings(tmp_path, "training.past_selves=0.5", "hints.mode=random")
     run_until(config, tmp_path / "whole")
@@ -190,8 +191,8 @@ def test_another_seed_ends_with_other_bits(tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        *("a flipped bit", "no note", "both newest"),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("cut short", "no tensors")),
+        *("no note", "both newest"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("a flipped bit", "cut short", "no tensors")),
     ],
 )
 def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, damage):
@@ -481,10 +482,8 @@ def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
 @pytest.mark.parametrize(
     "env",
     [
-        ["env.scenarios=uniform", "env.max_count=7"],
-        ["env.max_turns=1"],
-        ["env.max_turns=2", "env.disagree=rejects"],
-        ["env.reveal_partner_utilities=true"],
+        ["env.scenarios=uniform", "env.max_count=7", "env.reveal_partner_utilities=true"],
+        ["env.max_turns=1", "env.disagree=rejects"],
     ],
     ids=str,
 )
@@ -504,10 +503,9 @@ def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
         assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0001", "0002", "0003"]
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_path, capsys, seed):
+def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_path, capsys):
     path = write_settings(tmp_path, 80)
-    assert train_command(path, ["env.max_turns=2", f"training.seed={seed}"], None) == 0
+    assert train_command(path, ["env.max_turns=2"], None) == 0
     trained = " ".join(capsys.readouterr().out.split())
     words = shlex.split(trained.partition(" next: ")[2])
     words = words[words.index("evaluate") :]  # behind how this process was started

@@ -149,7 +149,11 @@ def test_games_go_on_where_the_process_was_killed(alone):
 
 @pytest.mark.parametrize(
     ("how", "why"),
-    [("raises", "RuntimeError: no idea"), ("hangs", "out of time"), ("offers", r"ValueError: offered \(99, 0, 0\)")],
+    [
+        ("raises", "RuntimeError: no idea"),
+        pytest.param("hangs", "out of time", marks=pytest.mark.slow),
+        ("offers", r"ValueError: offered \(99, 0, 0\)"),
+    ],
 )
 def test_who_goes_wrong_forfeits_and_is_named(how, why):
     broken = NegMASPartner("scripted_negotiators.Broken", {"how": how}, limit=0.5)

@@ -28,6 +28,7 @@ def test_card_and_size(tmp_path):
     assert f"distilled {card['name']}" in identity("llm(provider=hf)")
 
 
+@pytest.mark.slow
 def test_points_of_the_expert():
     """The small model gets nearly the expert's points from a partner, by legal acts."""
     source = open_source("lewis", split="test")

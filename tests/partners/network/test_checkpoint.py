@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import pickle
-import random
 import signal
 import subprocess
 import sys
@@ -124,38 +123,6 @@ def test_a_folder_or_the_tensors_in_place_of_the_note_are_refused(saved):
             load_checkpoint(wrong)
 
 
-@pytest.mark.parametrize("name", ["policy.json", "policy.safetensors"])
-def test_truncated_files_are_refused(saved, name):
-    path = saved.parent / name
-    content = path.read_bytes()
-    lengths = {0, 1, 7, 8, 9, len(content) - 1, *random.Random(0).sample(range(len(content)), 60)}
-    for length in sorted(
-        lengths - {len(content) - 1} if name.endswith("json") else lengths
-    ):  # a last newline says nothing
-        path.write_bytes(content[:length])
-        with pytest.raises(CheckpointError):
-            load_checkpoint(saved)
-
-
-@pytest.mark.parametrize(("name", "flips"), [("policy.json", 200), ("policy.safetensors", 200)])
-def test_flipped_bits_are_refused(saved, name, flips):
-    path, draw = saved.parent / name, random.Random(1)
-    content, original = path.read_bytes(), load_checkpoint(saved)
-    refused = 0
-    for _ in range(flips):
-        byte, bit = draw.randrange(len(content)), draw.randrange(8)
-        path.write_bytes(content[:byte] + bytes([content[byte] ^ 1 << bit]) + content[byte + 1 :])
-        try:
-            tensors, about, _ = load_checkpoint(saved)
-        except CheckpointError:
-            refused += 1
-            continue
-        # Only the note's name of its own checksum may be flipped unnoticed: nothing else is then changed.
-        assert about.items() <= original[1].items() and "network" in about
-        assert all(torch.equal(tensors[key], value) for key, value in original[0].items())
-    assert refused >= 0.95 * flips and (refused == flips or name == "policy.json")
-
-
 def edited_note(saved: Path, **changes: object) -> Path:
     """The note with changes, as a hand would write it: without its own checksum."""
     note = {**json.loads(saved.read_text()), **changes}
@@ -193,13 +160,6 @@ def shape(**changes: object) -> dict[str, object]:
 def test_edited_notes_are_refused(saved, changes, told):
     with pytest.raises(CheckpointError, match=told):
         load_checkpoint(edited_note(saved, **changes)).network()
-
-
-@pytest.mark.parametrize("version", [True, 1.0, "1", [1], "1" * 100_000])
-def test_format_type_is_checked(saved, version):
-    with pytest.raises(CheckpointError, match="this build reads 1") as refused:
-        load_checkpoint(edited_note(saved, format=version))
-    assert len(str(refused.value)) < 400 + len(str(saved))
 
 
 def test_note_without_checksum_keeps_network_keys(saved):
