@@ -27,9 +27,7 @@ from dond_marl.game import (
     apply,
     forfeit,
     legal_actions,
-    rest,
     rule_against,
-    worth,
 )
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import decide
@@ -183,7 +181,6 @@ def test_forfeit_pays_zero_and_names_the_rule():
         (propose(2, 0, 0), r"PROPOSE must keep .* the pool \(1, 2, 3\); got oA=\(2, 0, 0\)"),
         (insist(0, 0, -1), "INSIST must keep"),
         (propose(0, 0), "3 integers"),
-        (propose(0.5, 0, 0), "3 integers"),
         (propose(math.nan, 0, 0), "must keep"),
         (Action(5, (0, 0, 0)), r"0\.\.4; got 5"),
         (AGREE, "AGREE needs the partner's last act"),
@@ -203,11 +200,8 @@ def test_illegal_act_names_the_rule(action, complaint):
         ((1, 2), ((1, 1, 1), (1, 1, 1)), "counts must be 3 integers"),
         ((1, 2, 11), ((1, 1, 1), (1, 1, 1)), r"in 0\.\.10"),
         ((1, 2, 1.5), ((1, 1, 1), (1, 1, 1)), "integers"),
-        ((1, 2, math.nan), ((1, 1, 1), (1, 1, 1)), "integers"),
-        (None, ((1, 1, 1), (1, 1, 1)), "integers"),
         ((1, 2, 3), ((1, 1, 1),), "one vector per seat"),
         ((1, 2, 3), ((1, 1, 1), (1, 1, 11)), "utilities of seat_1"),
-        ((1, 2, 3), ((1, 1), (1, 1, 1)), "utilities of seat_0"),
     ],
 )
 def test_a_scenario_that_cannot_be_is_refused(counts, utilities, complaint):
@@ -277,12 +271,6 @@ def test_number_of_histories_follows_the_formula(counts, max_turns, disagree):
     finished = on**max_turns + sum(opened) * (2 if disagree == "ends" else 1) + sum(agreeable)
     found = enumerated(State(Scenario(counts, ((1, 1, 1), (1, 1, 1))), Rules(max_turns, disagree)))
     assert found[:2] == (sum(opened), finished)
-
-
-def test_there_are_two_legal_offers_per_share_of_the_pool():
-    # 1 book, 2 hats, 3 balls: 2 * 3 * 4 = 24 shares, so 48 offers, DISAGREE, END; and AGREE once there is an offer.
-    assert len(legal_actions(State(TABLE))) == 50
-    assert len(legal_actions(played(propose(0, 0, 0)))) == 51
 
 
 # --- Legality by brute force ----------------------------------------------------------------------------------------
@@ -361,21 +349,6 @@ triples = st.tuples(*[st.integers(0, 4)] * 3)
 values = st.tuples(*[st.integers(0, 10)] * 3)
 scenarios = st.builds(Scenario, triples.filter(any), st.tuples(values, values))
 rules_of_any_kind = st.builds(Rules, st.integers(1, 10), st.sampled_from(["ends", "rejects"]))
-
-
-@settings(max_examples=100)
-@given(scenarios, rules_of_any_kind, st.integers(0, 2**32))
-def test_a_deal_splits_the_pool_and_no_deal_pays_zero(scenario, rules, seed):
-    state = random_play(np.random.default_rng(seed), scenario, rules)
-    outcome = state.outcome
-    assert outcome is not None and 1 <= len(state.history) <= rules.max_turns
-    if outcome.allocation is None:
-        assert outcome.scores == (0, 0)
-        return
-    first, second = outcome.allocation
-    assert rest(scenario.counts, first) == second and min(first + second) >= 0
-    assert outcome.scores == (worth(scenario.utilities[0], first), worth(scenario.utilities[1], second))
-    assert all(0 <= score <= scenario.pool_value(seat) for seat, score in enumerate(outcome.scores))
 
 
 @settings(max_examples=100)

@@ -310,7 +310,6 @@ def test_foreign_and_damaged_folders_are_refused(tmp_path):
         ({"arms": [{"name": "pool", "occupant": "random"}] * 2}, "two arms are called pool"),
         ({"arms": [{"name": "a", "occupant": "random"}]}, "reference is one of a; got pool"),
         ({"arms": [{"name": "a", "occupant": "nobody"}]}, r"arms\[0\]\.occupant: no occupant is called 'nobody'"),
-        ({"arms": []}, "arms"),
     ],
 )
 def test_invalid_arms_are_refused(tmp_path, changes, why):

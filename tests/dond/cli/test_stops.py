@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shlex
 import signal
@@ -17,8 +16,7 @@ import pytest
 
 from dond.cli.shell import dond
 from dond.cli.stops import NOT_BEGUN
-from league.ledger.ledger import Ledger
-from tests.command import HERE, PROGRAM, run_dond
+from tests.command import HERE, PROGRAM
 from tests.loopback import Page, Service, completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -87,19 +85,6 @@ def check_end(process: subprocess.Popen[str], number: signal.Signals, folder: Pa
     assert "Traceback" not in out + errors and "Exception ignored" not in errors
     assert len(errors.strip().splitlines()) == 1 and "stopped" in errors
     assert not [path for path in folder.rglob("*") if path.name.endswith((".tmp", ".new"))]
-
-
-def stopped_at_random(process: subprocess.Popen[str], number: signal.Signals, folder: Path, wait: float) -> bool:
-    """Whether a stop after ``wait`` seconds came before the process had ended well."""
-    wait_for(lambda: catches(process), process)
-    time.sleep(wait)
-    process.send_signal(number)
-    out, errors = process.communicate(timeout=PATIENCE)
-    if process.returncode in (0, -number):  # Python is past its end: it has let go of the handlers
-        assert not errors
-        return False
-    check_end(process, number, folder, out, errors)
-    return True
 
 
 def catches(process: subprocess.Popen[str]) -> bool:
@@ -211,54 +196,3 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path, number):
 
 
 # -- twenty moments each ---------------------------------------------------------------------------------------------
-
-
-def league_of(folder: Path) -> str:
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        return ledger.fingerprint()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_league_stopped_at_twenty_moments_ends_the_same(tmp_path, number):
-    whole, draw = tmp_path / "whole", random.Random(number)
-    whole.mkdir()
-    began = time.monotonic()
-    assert run_dond("league", "--config", settings(whole, LEAGUE)).returncode == 0
-    took, ends = time.monotonic() - began, 0
-    for _ in range(20):
-        folder = tmp_path / "stopped" / "runs" / "0001"
-        folder.parents[1].mkdir(exist_ok=True)
-        words = ["--resume", folder] if folder.exists() else ["--config", settings(folder.parents[1], LEAGUE)]
-        ends += not stopped_at_random(start("league", *words), number, tmp_path, draw.random() * took)
-        if ends == 5:
-            break
-    assert run_dond("league", "--resume", folder).returncode == 0
-    assert league_of(folder) == league_of(whole / "runs" / "0001")
-    assert (folder / "evaluation.json").is_file()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["report", "--run", "RUN", "--out", "OUT/report.html"],
-        ["evaluate", "--run", "RUN", "--json", "OUT/e.json"],
-        ["evaluate", "--member", "tough", "--against", "nice", "--probe", "--json", "OUT/e.json"],
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_a_command_stopped_at_twenty_moments_writes_no_half_file(tmp_path, words):
-    assert run_dond("league", "--config", settings(tmp_path, LEAGUE)).returncode == 0
-    places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out"}
-    (tmp_path / "out").mkdir()
-    for place, path in places.items():
-        words = [word.replace(place, str(path)) for word in words]
-    began, draw, heeded = time.monotonic(), random.Random(1), 0
-    assert run_dond(*words).returncode == 0
-    took = time.monotonic() - began
-    for moment in range(20):
-        heeded += stopped_at_random(start(*words), SIGNALS[moment % 2], tmp_path, draw.random() * took)
-    assert heeded

@@ -74,18 +74,6 @@ def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column(
     assert text.splitlines()[-3].split() == ["c", "-", "-", "-"]
 
 
-def test_a_number_of_games_that_all_figures_share_is_told_once():
-    assert "Ratings (n = 1,234)" in shown(
-        Table(
-            "Ratings",
-            ("take",),
-            (TableRow("a", (number_cell(1.0, n=1234),)), TableRow("b", (number_cell(2.0, n=1234),))),
-        ),
-        80,
-    )
-    assert "(n =" not in shown(Table("Ratings", ("take",), (TableRow("a", (number_cell(5, "count"),)),)), 80)
-
-
 def test_members_are_numbered_in_the_ladder_and_stand_above_columns_by_their_number():
     rows = tuple(TableRow(name, (number_cell(1.0), number_cell(2.0))) for name in ("ann", "bob"))
     heat = shown(Table("", ("ann", "bob"), rows, kind="heat"), 80)

@@ -250,38 +250,17 @@ def test_every_local_occupant_can_be_the_partner(name, tmp_path):
         (Says(7), "the partner Says in seat_0 failed: ValueError: act_type must be in 0..4; got 7..7"),
     ],
 )
-@pytest.mark.parametrize("illegal", ["raise", "forfeit", None])
+@pytest.mark.parametrize(
+    "illegal",
+    [
+        "raise",
+        "forfeit",
+    ],
+)
 def test_illegal_act_of_the_partner_names_it(partner, complaint, illegal):
     env = against(partner, seat=1, illegal=illegal)
     with pytest.raises(PartnerError, match=complaint):
         env.reset()
-
-
-class Broken:
-    traits = Traits(deterministic=True)
-
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
-
-    def act(self, turns: Turns) -> Decisions:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-@pytest.mark.parametrize(
-    ("answer", "complaint"),
-    [
-        (KeyError("net"), "the partner Broken in seat_0 failed: KeyError: 'net'"),
-        (decide(np.zeros(2), np.zeros((2, 3))), r"need act_type\[1\] and oA\[1, 3\]"),
-        (decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.zeros((1, 3))), "must be whole numbers"),
-        (None, r"failed: TypeError: act must return Decisions \(use dond_marl.seats.decide.*got NoneType"),
-        ([0, [0, 0, 0]], "act must return Decisions .*got list"),
-    ],
-)
-def test_failing_partner_is_named(answer, complaint):
-    with pytest.raises(PartnerError, match=complaint):
-        against(Broken(answer), seat=1).reset()
 
 
 @dataclass
@@ -354,12 +333,6 @@ def test_invalid_arguments():
         SingleAgentView(view(deal_or_no_dialog_v0.env()))
     with pytest.raises(OccupantNameError, match="did you mean 'heuristic'"):
         against("heuristik")
-
-
-def test_partner_name_has_its_parameters():
-    env = against({"kind": "boulware", "exponent": 4})
-    assert env.partner_name == "boulware(exponent=4)"
-    assert against("boulware(exponent=4)").partner_name == env.partner_name
 
 
 def test_partner_observes_the_prior_and_no_agent_values():

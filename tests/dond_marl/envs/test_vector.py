@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers.vector import FlattenObservation, NormalizeObservation, RecordEpisodeStatistics
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.envs.single_agent import PartnerError
@@ -117,14 +117,6 @@ def test_gymnasium_wrappers_take_both_autoreset_modes(mode):
         was_over = terminated if mode == "next_step" else np.zeros(16, dtype=bool)
     assert games > 16
     env.close()
-
-
-@pytest.mark.parametrize(("wrapper", "observations"), [(NormalizeObservation, "box"), (FlattenObservation, "dict")])
-def test_observation_wrappers_take_next_step_autoreset(wrapper, observations):
-    env = wrapper(DealVectorEnv(4, autoreset="next_step", actions="discrete", observations=observations))
-    env.reset(seed=1)
-    seen, *_ = env.step(np.full(4, 252))  # END
-    assert seen.shape == env.observation_space.shape and seen.shape[0] == 4
 
 
 def test_rendering_vector_is_gymnasiums_own():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
 import json
@@ -13,7 +12,6 @@ import pytest
 from dond_marl.batch import GameBatch
 from dond_marl.game import Act, Action, Ending, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.record import (
-    GameRecord,
     RecordError,
     add_typed_words,
     from_json,
@@ -161,32 +159,21 @@ def changed(**paths: object) -> dict[str, object]:
     ("given", "complaint"),
     [
         ("", "one line of JSON"),
-        ("[" * 100_000, "one line of JSON"),
         ('{"version": ' + "1" * 5000 + "}", "one line of JSON"),
-        ('{"version": NaN}', "version must be 1; got nan"),
         ("[]", "a record is an object; got list"),
-        ({}, "version must be 1; got None"),
         (changed(version=4), "got 4"),
         (changed(scenario=...), "lacks scenario"),
         (changed(score=1), "unknown keys score"),
         (changed(scenario=[1, 2, 2]), "scenario must be an object"),
-        (changed(scenario__pool=1), "scenario has unknown keys pool"),
-        (changed(scenario__counts=[1, 2]), "scenario.counts must be 3 integers"),
-        (changed(scenario__counts=[1, 2, "2"]), "scenario.counts must hold integers"),
         (changed(scenario__counts=[0, 0, 0]), "at least one item"),
-        (changed(scenario__utilities=[[1, 1, 1]]), "one list per seat"),
         (changed(scenario__utilities=[[1, 1, 1], [1, 1, 11]]), "utilities of seat_1"),
         (changed(rules__max_turns=0), "max_turns must be"),
-        (changed(rules__disagree="never"), "disagree must be"),
         (changed(occupants=["a", 2]), "occupants must be two names"),
         (changed(actions={}), "actions must be a list"),
         (changed(actions=[["SHOUT"]]), r"actions\[0\] must open with one of PROPOSE"),
-        (changed(actions=[["PROPOSE"]]), r"PROPOSE is written \[name, oA\]"),
         (changed(actions=[["AGREE", [0, 0, 0]]]), r"AGREE is written \[name\]"),
         (changed(outcome__ending="OPEN"), "outcome.ending must be one of AGREE"),
-        (changed(outcome__scores=[8]), "outcome.scores must be two integers"),
         (changed(outcome__allocation=[[1, 1, 1]]), "outcome.allocation must hold one list per seat"),
-        (changed(outcome__rule_broken=3), "outcome.rule_broken must be str or null"),
         (changed(causes=[0]), f"causes must be empty or one of 0..{len(Cause) - 1} per act, 3 in all"),
         (changed(seed="3"), "seed must be int or null"),
     ],
@@ -195,35 +182,3 @@ def changed(**paths: object) -> dict[str, object]:
 def test_malformed_record_names_the_field(given, complaint):
     with pytest.raises(RecordError, match=complaint):
         from_json(given)
-
-
-def test_damaged_records_never_raise_anything_else():
-    rng = np.random.default_rng(2)
-    junk = [None, True, -1, 1.5, "x", [], {}, [[]], 10**30, float("nan"), "AGREE", [1, 2, 3]]
-    good = to_json(record_of(deal(), ("a", "b"), seed=1))
-
-    def spoil(value: object, depth: int) -> object:
-        if depth == 0 or not isinstance(value, dict | list) or not value:
-            return junk[rng.integers(len(junk))]
-        keys = list(value) if isinstance(value, dict) else range(len(value))
-        key = keys[rng.integers(len(keys))]
-        value[key] = spoil(value[key], depth - 1)
-        return value
-
-    refused = 0
-    for _ in range(3000):
-        value = spoil(copy.deepcopy(good), int(rng.integers(5)))
-        try:
-            record = from_json(value)
-            assert isinstance(record, GameRecord)
-            replay(record)
-        except RecordError:
-            refused += 1
-    assert refused > 2000
-    line = to_line(record_of(deal(), ("a", "b")))
-    for _ in range(2000):
-        at = int(rng.integers(len(line)))
-        try:
-            from_json(line[:at] + chr(int(rng.integers(32, 127))) + line[at + int(rng.integers(2)) :])
-        except RecordError:
-            refused += 1

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import in_process
-from tests.league.backends.test_league import ROOT, contents, write_settings
+from tests.league.backends.test_league import ROOT, write_settings
 
 NO_FORK = "os.fork os.forkpty"
 NOT_ON_WINDOWS = (
@@ -48,17 +47,6 @@ sys.exit(main())
 def dond(lacking: str, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}){CODE}", lacking]
     return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, input="")
-
-
-@pytest.mark.slow
-def test_two_workers_leave_the_ledger_of_one_process_where_no_process_can_be_forked(tmp_path):
-    config = write_settings(tmp_path, 2)
-    here = in_process("league", "--config", config, "--workers", 1, "--quiet", cwd=tmp_path)
-    assert here.returncode == 0, here.stderr
-    done = dond(NO_FORK, "league", "--config", config, "--workers", 2, "--quiet", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    alone, two = (contents(folder) for folder in sorted((tmp_path / "runs").iterdir()))
-    assert two == alone
 
 
 def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refused_in_a_sentence(tmp_path):

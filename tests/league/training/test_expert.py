@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
@@ -55,16 +54,6 @@ def test_expert_trained_on_roster_train_only():
         identity(member) for member in (*roster("dev"), *roster("dev2"), *roster("test2"))
     }
     assert CARD["met"] == sorted(past.opponents)
-
-
-def test_it_plays_out_of_the_box():
-    env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="expert")
-    for seed in range(20):
-        _, info = env.reset(seed=seed)
-        over = False
-        while not over:
-            env.action_space.seed(seed)
-            _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
 
 
 def test_a_missing_or_damaged_one_is_an_error_unless_a_fallback_is_named(tmp_path):

@@ -136,22 +136,6 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
         assert not first.warnings and not second.warnings
 
 
-@pytest.mark.slow
-def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_path):
-    config = settings(tmp_path, "training.past_selves=0.5", "hints.mode=random")
-    run_until(config, tmp_path / "whole")
-    updates = len(rows(tmp_path / "whole"))
-    for _ in range(updates):
-        run_until(config, tmp_path / "halting", 1)
-    assert fingerprint(tmp_path / "halting") == fingerprint(tmp_path / "whole")
-    assert rows(tmp_path / "halting") == rows(tmp_path / "whole")
-    for again in ("halting", "whole"):
-        before = sorted((tmp_path / again / "checkpoints").iterdir())
-        run_until(config, tmp_path / again)  # it is done: nothing to do
-        assert sorted((tmp_path / again / "checkpoints").iterdir()) == before
-    assert load_checkpoint(checkpoints(tmp_path / "whole")[-1])[1]["counters"]["updates"] == updates
-
-
 REWARD = """
 from pathlib import Path
 
@@ -180,12 +164,6 @@ def test_a_run_with_a_broken_reward_goes_back_to_its_last_update(tmp_path):
     (tmp_path / "broken").unlink()
     run_until(None, tmp_path / "broken_off")
     assert fingerprint(tmp_path / "broken_off") == fingerprint(tmp_path / "whole")
-
-
-def test_another_seed_ends_with_other_bits(tmp_path):
-    run_until(settings(tmp_path), tmp_path / "one")
-    run_until(settings(tmp_path, "training.seed=4"), tmp_path / "other")
-    assert fingerprint(tmp_path / "one") != fingerprint(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -368,16 +346,6 @@ def test_all_setting_mistakes_are_reported(tmp_path, capsys):
         assert words in told
 
 
-@pytest.mark.parametrize(
-    "hidden", ["[0]", "[-3]", "[1.5]", "[wide]", "[true]", "[1000000000]", "64", "[1,2,3,4,5,6,7,8,9]"]
-)
-def test_layers_that_cannot_be_made_are_the_settings_fault(tmp_path, capsys, hidden):
-    assert train_command(write_settings(tmp_path), [f"training.hidden={hidden}"], None) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"--set training.hidden={hidden}: training.hidden: must be a list") and told.count("\n") == 1
-    assert not (tmp_path / "runs").exists()
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_without_a_cuda_device_is_one_clear_error(tmp_path, capsys):
     assert train_command(write_settings(tmp_path), ["training.device=cuda"], None) == 1
@@ -390,15 +358,6 @@ def test_training_on_cuda_learns_and_resumes(tmp_path):
     run_until(config, tmp_path / "run", 5)
     run_until(config, tmp_path / "run")
     assert load_checkpoint(checkpoints(tmp_path / "run")[-1]).network().device.type == "cpu"
-
-
-def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
-    for config, resume, words in (
-        (None, tmp_path / "nowhere", "nowhere"),
-        (write_settings(tmp_path), Path(), "runs"),
-    ):
-        assert train_command(config, [], resume) == 2
-        assert words in capsys.readouterr().err
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -515,15 +474,6 @@ def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_pa
     says = re.search(r" sampled (\S+ ±\S+) .*? (\S+ ±\S+%)", trained)
     again = re.search(r"In short: runs/0001 \(sampled\) gets (\S+ ±\S+) .*?, (\S+ ±\S+%) of", measured)
     assert says is not None and again is not None and says.groups() == again.groups()
-
-
-def test_a_training_needs_no_config_and_a_quiet_one_says_no_progress(tmp_path, capsys):
-    small = [f"training.{key}" for key in ("num_envs=4", "hidden=[8]", "rollout=10", "num_train_steps=80")]
-    small += ["env.max_turns=2", "logging.tensorboard=false", f"logging.output_dir={tmp_path}"]
-    assert dond("train", "--algo", "ppo", "--seed", 3, "--quiet", overrides=small) == 0
-    out = capsys.readouterr().out
-    assert "configs/ppo_config.yaml" in out and "starting" not in out and "decisions/s" not in out
-    assert "\nsampled " in out and "seed: 3" in (tmp_path / "0001/config.yaml").read_text()
 
 
 @pytest.mark.slow

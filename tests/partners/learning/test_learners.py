@@ -180,16 +180,6 @@ def test_learner_restores_exactly(settings):
     assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
 
 
-def test_restored_initial_learner_has_no_momentum():
-    fresh, used = Learner(network(), PPO, seed=7), Learner(network(), PPO, seed=7)
-    start = {name: value.clone() for name, value in fresh.state()[0].items()}
-    used.update(experience())
-    used.restore(start, {"updates": 0, "decisions": 0})
-    fresh.update(experience())
-    used.update(experience())
-    assert same(fresh.state()[0], used.state()[0])
-
-
 @pytest.mark.parametrize("minibatch", [2, 7, 64, 10_000])
 def test_minibatches_cover_every_decision(minibatch):
     learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)
@@ -231,22 +221,6 @@ def test_no_experience_changes_nothing(settings):
     assert learner.update(nothing()) == {}
     assert same(weights(learner.network), weights(network()))
     assert learner.state()[1] == {"updates": 0, "decisions": 0}
-
-
-@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
-def test_single_decision_update_is_finite(settings):
-    made = experience()
-    row = int(made.place[0])
-    single = made._replace(
-        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "place")},
-        reward=torch.zeros_like(made.reward),
-    )
-    assert row == single.place.item()
-    for one in (single, made._replace(reward=torch.zeros_like(made.reward))):
-        learner = Learner(network(), settings, seed=7)
-        metrics = learner.update(one)
-        assert np.isfinite(list(metrics.values())).all()
-        assert all(torch.isfinite(value).all() for value in learner.network.state_dict().values())
 
 
 def test_unused_weights_do_not_change():

@@ -215,12 +215,6 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
 
 
-def test_missing_targets_are_refused():
-    learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
-    with pytest.raises(ValueError, match="privileged targets"):
-        learner.update(practiced(learner.network)._replace(targets=None))
-
-
 def test_initial_weights_gain_or_lose_belief_head(tmp_path):
     plain = PolicyNetwork(NetworkShape(hidden=(8,)), seed=4)
     path = tmp_path / "plain.json"

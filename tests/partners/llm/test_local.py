@@ -282,10 +282,8 @@ def rendering(template: str | dict) -> LocalModel:
 DATED = "{% if strftime_now is defined %}Today: {{ strftime_now('%d %b %Y, %B %-d, %Y-%m-%d, %F') }}\n{% endif %}"
 BEGINNINGS = (
     "",
-    "\n",
     "  \n",
     "  {% if true %}a{% endif %}\n",
-    "{{ bos_token }}",
     "{%- set x = 1 %}\n",
     "\n\n  {# a #}  x",
 )
@@ -323,9 +321,7 @@ def test_chat_template_with_one_message(template, tmp_path):
     [
         "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}",  # it wants a list of parts
         "{% for message in messages if message.role == 'system' %}{{ message.content }}{% endfor %}",
-        "{{ messages[-1].content[:200] }}",
         "{{ raise_exception('never') }}",
-        "{{ 1 // 0 }}",
         "{% if %}",
         {"tools": CHAT},
     ],

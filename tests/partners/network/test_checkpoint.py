@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
 import signal
-import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -139,20 +138,13 @@ def shape(**changes: object) -> dict[str, object]:
     ("changes", "told"),
     [
         ({"format": 2}, "checkpoint format 2, this build reads 1"),
-        ({"format": None}, "checkpoint format None"),
         ({"layout": "base-v0(max_count=4, max_turns=6)"}, "reads features 'base-v0.*this build makes 'base-v1"),
-        ({"layout": None}, "reads features None"),
         ({"network": None}, "describes no network"),
         ({"network": {}}, "describes no network"),
-        ({"network": shape(hidden=8)}, "describes no network"),
-        ({"network": shape(hidden=[-8])}, "describes no network"),
         ({"network": shape(hidden="wide")}, "describes no network"),
-        ({"network": shape(depth=3)}, "describes no network"),
         ({"network": shape(max_count="4")}, "describes no network"),
         ({"network": shape(max_turns=10**9)}, "reads features"),
-        ({"network": shape(hints=True)}, "reads features"),
         ({"network": shape(hidden=[16])}, "do not fit the network"),
-        ({"network": shape(hidden=[8, 8])}, "do not fit the network"),
         ({"sha256": "0" * 64}, "damaged"),
         ({"sha256": None}, "damaged"),
     ],
@@ -177,7 +169,7 @@ def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
         load_checkpoint(saved)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", "null", "{", '{"format": 1}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1}', "[" * 100_000])
 def test_a_note_that_is_none_is_refused(saved, text):
     saved.write_text(text)
     with pytest.raises(CheckpointError):
@@ -228,55 +220,37 @@ def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
     assert (tmp_path / "gone off").exists()  # the bomb was a live one
 
 
-KILLED = """
-    import os, signal, sys
-    from pathlib import Path
-    sys.path.insert(0, sys.argv[1])
-    import torch
-    torch.set_num_threads(1)
-    from partners.network import checkpoint
-    from partners.network.network import NetworkShape, PolicyNetwork
-
-    def save(folder, steps):
-        def count(event, arguments):
-            # Every opening and renaming of a file asks here first.
-            nonlocal steps
-            if event in ("open", "os.rename") and str(arguments[0]).startswith(str(folder)):
-                if steps == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                steps -= 1
-        sys.addaudithook(count)
-        checkpoint.save_checkpoint(folder / "policy.json", tensors, checkpoint.network_note(made))
-
-    made = PolicyNetwork(NetworkShape(max_turns=6, hidden=(8,)), seed=2)
-    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
-    for steps, folder in enumerate(sorted(Path(sys.argv[2]).iterdir())):
-        child = os.fork()
-        if not child:
-            save(folder, steps)
-            os._exit(0)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
+def save_killed_after(steps: int, note: Path) -> int:
+    """Save another network over ``note`` in a process that is killed at an opening or renaming; its exit code."""
+    tensors, about = tensors_of(network(2)), network_note(network(2))
+    if not (child := os.fork()):
+        count = itertools.count()
+        sys.addaudithook(
+            lambda event, arguments: (
+                event in ("open", "os.rename")
+                and str(arguments[0]).startswith(str(note.parent))
+                and next(count) == steps
+                and os.kill(os.getpid(), signal.SIGKILL)
+            )
+        )
+        save_checkpoint(note, tensors, about)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_killed_save_is_atomic(tmp_path):
-    (tmp_path / "kill.py").write_text(textwrap.dedent(KILLED))
-    folders = [tmp_path / "saves" / f"{steps:02d}" for steps in range(20)]
-    for folder in folders:
-        write(folder / "policy.json")
-    command = [sys.executable, tmp_path / "kill.py", ROOT, tmp_path / "saves"]
-    codes = [int(code) for code in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
-    killed = codes.count(-signal.SIGKILL)
-    assert killed >= 5 and codes == [-signal.SIGKILL] * killed + [0] * (20 - killed)
-    is_new = []
-    for folder in folders:
-        loaded = load_checkpoint(folder / "policy.json").network()
+    codes, is_new = [], []
+    while 0 not in codes:
+        note = write(tmp_path / "policy.json")
+        codes.append(save_killed_after(len(codes), note))
+        loaded = load_checkpoint(note).network()
         is_new.append(same_weights(loaded, network(2)))
         assert is_new[-1] or same_weights(loaded, network(1))
-        write(folder / "policy.json")  # files left by the killed save do not matter
-        assert same_weights(load_checkpoint(folder / "policy.json").network(), network(1))
+        write(note)  # files left by the killed save do not matter
+        assert same_weights(load_checkpoint(note).network(), network(1))
+    assert len(codes) > 5 and codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
     assert is_new == sorted(is_new) and not is_new[0]
-    assert is_new[killed - 1] and is_new[-1], "the last kill comes after the note"
+    assert is_new[-2], "the last kill comes after the note"
 
 
 def test_irregular_or_large_files_are_refused(tmp_path):
