@@ -1,4 +1,4 @@
-"""The site: built in strict mode from a copy, whole, and asking nobody for anything."""
+"""The site: built in strict mode from a copy, whole, and without requests to other servers."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_declared_traits_are_allowed(fault):
 
 
 class Counts:
-    """Answers by how often it was asked."""
+    """Answers by the number of earlier queries."""
 
     def __init__(self, traits: Traits = NOTHING) -> None:
         self.traits, self.asked = traits, 0

@@ -80,19 +80,25 @@ def small_jobs(folder: Path, **changes: object) -> list[Job]:
     return plan_jobs(load_config(settings(folder, **changes), (), BaselinesConfig))
 
 
-def test_shipped_arms_have_equal_acts():
+@pytest.mark.parametrize(
+    "name",
+    [
+        "baselines.yaml",
+        *(pytest.param(f"{name}.yaml", marks=pytest.mark.slow) for name in ("ablation", "curricula", "selection")),
+    ],
+)
+def test_shipped_arms_have_equal_acts(name):
     """Own decisions are half of the acts of a practice; what a league plays to choose is planned for."""
-    for name in ("ablation.yaml", "baselines.yaml", "curricula.yaml", "selection.yaml"):
-        config = load_config(ROOT / "experiments" / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
-        learning = tuple(arm for arm in config.arms if arm.occupant is None)
-        jobs = plan_jobs(config.model_copy(update={"arms": learning}))
-        assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
-        for job in jobs:
-            if isinstance(job.config, TrainConfig):
-                whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
-                stored = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
-                assert stored[0] == pytest.approx(stored[1], rel=1e-3)  # as many past selves
-            assert planned_acts(job) == pytest.approx(config.comparison.acts, rel=1e-3), job.label
+    config = load_config(ROOT / "experiments" / "configs" / name, ("comparison.seeds=1",), BaselinesConfig)
+    learning = tuple(arm for arm in config.arms if arm.occupant is None)
+    jobs = plan_jobs(config.model_copy(update={"arms": learning}))
+    assert {job.arm.name for job in jobs} == {arm.name for arm in learning}
+    for job in jobs:
+        if isinstance(job.config, TrainConfig):
+            whole = load_config(ROOT / "configs" / job.arm.config, (), TrainConfig)
+            stored = [each.training.num_train_steps / each.logging.save_every for each in (whole, job.config)]
+            assert stored[0] == pytest.approx(stored[1], rel=1e-3)  # as many past selves
+        assert planned_acts(job) == pytest.approx(config.comparison.acts, rel=1e-3), job.label
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
 
@@ -264,6 +270,7 @@ def test_missing_and_damaged_rows_of_a_practice_are_refused(tmp_path):
             run_job(job)
 
 
+@pytest.mark.slow
 def test_results_are_appended_once(tmp_path):
     pool = {"name": "pool", "config": written(tmp_path, "training.yaml", TRAINING)}
     few = {"acts": 6_000, "seeds": 2, "reference": "pool"}

@@ -36,7 +36,7 @@ def honest(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(honest, tmp_path) -> Path:
-    """A copy of the run, as somebody else would send it."""
+    """A copy of the run, as another person would send it."""
     return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
 
 

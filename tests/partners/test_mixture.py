@@ -1,4 +1,4 @@
-"""A mixture is somebody else in every game, and whoever it is in a game it is to the end."""
+"""A mixture draws one partner for every game, which stays to the end of the game."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NETWORKS = (network(1), "tough", network(2), network(3, greedy=True), network(4)
 
 @dataclass(frozen=True)
 class Signs:
-    """Claims ``sign`` of the first item in every turn, so that its games can be told; offers are never agreed to."""
+    """Claims ``sign`` of the first item in every turn, which marks its games; it never agrees to an offer."""
 
     sign: int
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)

@@ -46,18 +46,18 @@ def test_a_worked_entry():
 
 
 @pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name not in ("llm", *DEPENDS)])
-def test_traits_that_are_shown_are_those_of_whom_it_makes(name):
+def test_shown_traits_equal_those_of_the_occupant(name):
     shown = next(entry for entry in entries() if entry.name == name).traits
     assert shown is not None and shown == seat_occupant(name).traits
 
 
-def test_declared_traits_are_those_of_whom_is_made():
+def test_declared_traits_equal_those_of_the_occupant():
     assert set(DECLARED) == {"checkpoint", "expert"}  # expert: the test above
     made = seat_occupant({"kind": "checkpoint", "path": str(ROOT / "partners" / "experts" / "ppo.json")})
     assert made.traits == DECLARED["checkpoint"]
 
 
-def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
+def test_traits_that_depend_on_parameters_are_left_open():
     by_name = {entry.name: entry for entry in entries()}
     for name in ("mixture", *DEPENDS):
         assert by_name[name].traits is None and "parameters" in by_name[name].in_words
@@ -75,7 +75,7 @@ def test_every_word_is_there_on_any_width(width):
 
 
 @pytest.mark.parametrize("width", [40, 60, 160])
-def test_in_full_everything_is_told(width):
+def test_full_entries_show_parameters_and_defaults(width):
     by_name = {entry.name: entry for entry in entries()}
     text = rendered(full([by_name["llm"], by_name["boulware"]]), width)
     assert max(map(len, text.splitlines())) <= width
@@ -94,7 +94,7 @@ def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
     assert "default 4.0  more than 0; 1 " in text and "- `exponent`" not in text
 
 
-def test_names_and_text_from_somebody_else_are_printed_inert():
+def test_foreign_names_and_texts_are_printed_inert():
     entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
     for parts in (overview([entry]), full([entry])):
         text = rendered(parts, 160)
@@ -116,7 +116,7 @@ def test_json_is_for_programs(capsys):
     assert response["parameters"][0]["default"] is None
 
 
-def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
+def test_unknown_name_suggests_the_nearest(capsys):
     assert dond("catalogue", "boulwere") == 2
     assert "'boulware'" in capsys.readouterr().err
 

@@ -1,16 +1,28 @@
-"""The server of a study: what it needs on a public address, its lock, its settings after a kill."""
+"""A whole study of 129 simulated participants, twelve in real browsers, with a kill in the middle."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
+import time
+from contextlib import ExitStack
 
 import httpx
 import pytest
 
-from tests.command import ROOT, in_process
-from tests.dond.web.browser import Server
+from dond.study.analysis import MEASURES
+from dond.study.export import anonymise
+from dond.study.progress import open_study
+from dond.study.settings import StudyConfig
+from league.settings.read import load_config
+from tests.command import ROOT, in_process, run_dond
+from tests.dond.study.visitors import Browser, Forms, Visitor, kind_of, scores_by_rollout
+from tests.dond.web.browser import NARROW, WIDE, Server, browsing, missing
 
+PARTICIPANTS = 129  # as many as played in Li et al. 2023
+BROWSERS = 12
+KILLED_AFTER = 12  # rounds in which each participant takes a step
 OVERRIDES = ("output_dir=study", "study.waiting=25")
 SETS = [word for override in OVERRIDES for word in ("--set", override)]
 
@@ -21,6 +33,55 @@ def server(tmp_path):
     running = Server(tmp_path, "study", "serve", *SETS)
     yield running
     running.end("SIGTERM", 143)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+def test_whole_study_with_browsers_and_kill(server, tmp_path):
+    settings = load_config(ROOT / "configs" / "study.yaml", OVERRIDES, StudyConfig)
+    with browsing() as browser, ExitStack() as open_clients:
+        visitors, problems = [], []
+        for number in range(PARTICIPANTS):
+            if number % (PARTICIPANTS // BROWSERS) == 3 and number < BROWSERS * (PARTICIPANTS // BROWSERS):
+                scheme, size = ("dark", NARROW) if number % 2 else ("light", WIDE)
+                page = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce").new_page()
+                page.set_default_timeout(60_000)
+                page.on("pageerror", lambda error: problems.append(str(error)))
+                surface = Browser(page, server.address)
+            else:
+                client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
+                surface = Forms(open_clients.enter_context(client))
+            visitor = Visitor(surface, kind_of(number), settings)
+            visitor.wrong_first = number % 10 == 0
+            while "Begin" not in surface.page():
+                visitor.step()
+            visitors.append(visitor)
+        assert sum(isinstance(visitor.surface, Browser) for visitor in visitors) == BROWSERS
+        open_, rounds = list(visitors), 0
+        while open_:
+            open_, rounds = [visitor for visitor in open_ if not visitor.step()], rounds + 1
+            if rounds == KILLED_AFTER:
+                server.kill()
+                server.start()
+            if len(open_) < 4:  # the last ones wait without success
+                time.sleep(0.3)
+            assert rounds < 3000, f"{len(open_)} are not done"
+        assert problems == []
+    progress = open_study(tmp_path / "study")
+    assert [each.phase for each in progress.participants] == ["done"] * PARTICIPANTS
+    assert all(each.attempts == (each.number % 10 == 0) for each in progress.participants)
+    games = anonymise(progress, 0).games
+    assert [row.table.state.outcome.scores for row in games] == [scores_by_rollout(row.table) for row in games]
+    (tmp_path / "codes").write_text("\n".join([*(visitor.code for visitor in visitors), "AAAA-BBBB-CCCC"]))
+    told = run_dond("study", "export", "study", "--codes", "codes", cwd=tmp_path).stdout
+    assert told.count(": given out here") == PARTICIPANTS and told.count("not given out here") == 1
+    exported = run_dond("study", "export", "study", "--to", "out", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    analysed = run_dond("study", "analyse", "out", cwd=tmp_path)
+    assert analysed.returncode == 0 and all(name in analysed.stdout for name in ("prosocial", "person", *MEASURES[:2]))
+    log = server.log.read_text()
+    assert f"continued with {PARTICIPANTS} participants" in log
+    assert not re.search("|".join(visitor.code for visitor in visitors), log)
 
 
 def test_public_address_needs_password_and_texts(tmp_path, monkeypatch):

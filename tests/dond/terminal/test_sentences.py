@@ -1,4 +1,4 @@
-"""Typed sentences at the table: read as an act, asked about, or refused with the reason."""
+"""Typed sentences at the table: read as an act, confirmed, or refused with the reason."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_intervals_go_from_the_last_column_on_and_the_first_keeps_its_own():
     assert "1.00 ±0.10    2.00   3.00" in shown(table, 36)
 
 
-def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column():
+def test_skewed_intervals_are_shown_by_their_ends():
     skewed, even = Figure(Estimate(0.0, 9, 0.0, 0.5), "share"), Figure(Estimate(0.5, 9, 0.4, 0.6), "share")
     bounds, unknown = Figure(Estimate(math.nan, 0, 0.2, 0.4)), Figure(Estimate(math.nan, 0, math.nan, math.nan))
     rows = (

@@ -113,6 +113,7 @@ def test_password_is_taken_from_the_form_only(tmp_path):
     assert here.get("/").status_code == 200
 
 
+@pytest.mark.slow
 def test_other_loopback_address_with_a_key(tmp_path):
     with serving(tmp_path, "--key", "--host", "127.0.0.2", host="127.0.0.2") as at:
         key = re.search(r"\?key=([\w-]{32})", (tmp_path / "server.log").read_text())[1]

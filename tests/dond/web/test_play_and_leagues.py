@@ -389,7 +389,7 @@ def test_advice_and_best_response():
 
 def test_errors_of_foreign_policies():
     class Lost:
-        """Finds nothing, whatever it is asked."""
+        """Raises in every method."""
 
         traits = deterministic = None
 

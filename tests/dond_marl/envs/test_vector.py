@@ -158,7 +158,7 @@ def test_vector_seats_and_skipped_games():
 
 
 class Failing:
-    """Answers what may not be said."""
+    """Answers an illegal act."""
 
     traits = Traits(deterministic=True, memoryless=True)
 

@@ -241,7 +241,7 @@ def test_inactive_seat_of_a_parallel_view_has_one_action(form):
 
 
 class HalfAnEnvironment(AECEnv):
-    """Somebody else's."""
+    """An environment of another library."""
 
 
 class TestParallel:

@@ -49,6 +49,7 @@ def dond(lacking: str, *words: object, cwd: Path) -> subprocess.CompletedProcess
     return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, input="")
 
 
+@pytest.mark.slow
 def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refused_in_a_sentence(tmp_path):
     config = write_settings(tmp_path, 1)
     done = dond(NOT_ON_WINDOWS, "league", "--config", config, "--workers", 1, "--quiet", cwd=tmp_path)

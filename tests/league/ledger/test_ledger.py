@@ -176,6 +176,7 @@ def child(tmp_path: Path, path: Path, body: str, limit: int | None = None) -> su
     )
 
 
+@pytest.mark.slow
 def test_full_disk_loses_no_committed_round(path, tmp_path):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()

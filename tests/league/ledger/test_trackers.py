@@ -48,7 +48,7 @@ def test_tensorboard_events_and_resume(tmp_path):
     assert "training.lr: 0.01" in text and "members.0.name: tough" in text
 
 
-def test_run_name_tells_projects_apart(tmp_path):
+def test_run_name_holds_the_project(tmp_path):
     assert run_name(tmp_path / "quick" / "0001") == "quick/0001"
     assert run_name(tmp_path / "mine" / "runs" / "0001") == "mine/runs/0001"
 

@@ -1,4 +1,4 @@
-"""A seat that was not reached has no score of its own: its games count for nobody, and too many of them are refused."""
+"""A seat that was not reached has no score of its own: its games do not count, and too many of them are refused."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_answers_that_are_the_members_own_failure_count(absent, place, cause):
     assert answers.causes[CAUSES.index(cause)] == answers.decisions
 
 
-def test_a_few_games_out_of_reach_leave_the_match_and_count_for_nobody(absent, place):
+def test_a_few_games_out_of_reach_leave_the_match_and_do_not_count(absent, place):
     result = play_match(match(seat("tough"), seat(FEW), size=200), place)
     assert result.failed is None
     for leg in result.legs:
@@ -235,7 +235,7 @@ def test_a_member_that_never_spoke_has_no_rank_no_rating_and_no_place_in_the_met
     assert "dead" in said and "32 of 32" in said
 
 
-def test_a_failed_match_keeps_what_was_asked_and_a_resumed_league_says_the_same(played, absent):
+def test_a_failed_match_keeps_its_queries_and_a_resumed_league_is_equal(played, absent):
     with Ledger(played / "ledger.sqlite") as ledger:
         counted = [leg for number in range(2) for leg in ledger.legs(number)]
         lost = [leg for number in range(2) for leg in ledger.legs(number, failed=True)]

@@ -19,7 +19,7 @@ from tests.league.backends.backend_tasks import ENV, SEED, practice
 NAMES = ("pushover", "tough", "ultimatum")
 
 
-def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
+def test_belief_members_are_the_opponents_of_practice(tmp_path):
     place = Place(tmp_path)
     task = practice(place, ["tough", "pushover"])
     learner = LearnerConfig(

@@ -120,7 +120,7 @@ def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
         ("lacking.py:Melting", "cannot be run: ModuleNotFoundError"),
     ],
 )
-def test_a_mistake_is_said_in_a_sentence(here, spec, said):
+def test_a_mistake_is_reported_in_a_sentence(here, spec, said):
     (here / "wrong.py").write_text("1 / 0")
     (here / "lacking.py").write_text("import no_such_library")
     with pytest.raises(OccupantNameError, match=said):

@@ -1,4 +1,4 @@
-"""Whom learners have met, from the settings to every file that training writes, and from file to file after that."""
+"""Opponents of learners, from the settings to every file that training writes, and from file to file after that."""
 
 from __future__ import annotations
 
@@ -111,13 +111,13 @@ def snapshot(played, tmp_path_factory) -> str:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_nobody_who_learns_by_a_shipped_config_meets_the_test_roster(path):
+def test_no_learner_of_a_shipped_config_meets_the_test_roster(path):
     for name, past in _pasts(path).items():
         refuse_test_roster(past, name)
         assert held_out_sources(past) == [], name
 
 
-def test_what_ships_has_met_nobody_of_the_test_roster_and_says_whom_it_met():
+def test_shipped_weights_note_their_opponents_and_none_of_the_test_roster():
     for artefact in ("expert", "llm(provider=hf)"):
         past = ancestry(artefact)
         refuse_test_roster(past, artefact)
@@ -199,7 +199,7 @@ def test_a_training_notes_its_partner_and_what_it_began_as(snapshot, tmp_path):
     )
 
 
-def test_whoever_practiced_on_views_that_are_held_out_notes_it_and_so_does_whoever_meets_it(tmp_path):
+def test_practice_on_held_out_views_is_noted_by_the_learner_and_its_later_partners(tmp_path):
     settings = training(tmp_path, "nice")
     assert dond("train", "--config", settings, "--set", "env.split=all", "--quiet") == 0
     (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")

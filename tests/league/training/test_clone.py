@@ -1,4 +1,4 @@
-"""The supervised expert is taught from the published dialogues, speaks as people do, and sits where it is asked for."""
+"""The supervised expert learns from the published dialogues, speaks as people do, and takes the seat of its name."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def quick(data_dir):
-    """A small network, taught half of it for three epochs: what it was taught, and itself."""
+def positions(data_dir):
+    """The settings of a small network, and what it is taught."""
     overrides = [f"env.data_dir={data_dir}", "training.hidden=[64]", "training.epochs=3", "training.lr=4e-3"]
     config = load_config(CONFIG, overrides, TrainConfig)
-    given = load_positions(config)
+    return config, load_positions(config)
+
+
+@pytest.mark.slow
+def test_clone_beats_majority_baseline(positions):
+    config, given = positions
     some = given._replace(train=given.train.rows(np.arange(0, given.train.size, 2)))
     network, epochs = train_clone(config, some)
-    return config, given, network, epochs
-
-
-def test_clone_beats_majority_baseline(quick):
-    _, given, network, epochs = quick
     assert (given.train.size, given.val.size, given.test.size) == (10833, 1125, 1742)
     assert [epoch.epoch for epoch in epochs] == [1, 2, 3] and epochs[2].best
     told, unseen = likeness(network, given.test), given.test
@@ -78,8 +78,8 @@ def test_reliability_is_worked_by_hand():
     assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
 
 
-def test_the_same_settings_and_data_teach_the_same_bits(quick):
-    config, given, *_ = quick
+def test_the_same_settings_and_data_teach_the_same_bits(positions):
+    config, given = positions
     some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
     one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
     assert all(torch.equal(one[name], other[name]) for name in one)

@@ -1,4 +1,4 @@
-"""The shipped expert is what its card says, and a missing one is told, or replaced where the config says so."""
+"""The shipped expert is what its card says, and a missing one is reported, or replaced where the config says so."""
 
 from __future__ import annotations
 

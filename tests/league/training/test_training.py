@@ -1,4 +1,4 @@
-"""Training as a user runs it: the same bits whatever interrupts it, clear errors, and what is said is so."""
+"""Training as a user runs it: the same bits whatever interrupts it, clear errors, and true messages."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ KINDS = {
 }
 
 
-ALONE = ("ppo", "reinforce", "ppo against past selves")  # what they keep, the others keep too
+ALONE = set(KINDS) - {"ppo with hints, annealed", "ppo taught by the best reply"}  # what they keep, these keep too
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ALONE)) for kind in KINDS])
@@ -384,7 +384,8 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("kills", [(15,), pytest.param((1, 15), marks=pytest.mark.slow)], ids=["once", "twice"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [(15,), (1, 15)], ids=["once", "twice"])
 def test_killed_run_resumes_exactly(tmp_path, kills):
     whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
     path = write_settings(tmp_path, 1200)

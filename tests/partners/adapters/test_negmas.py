@@ -130,6 +130,7 @@ def test_agent_random_numbers_come_from_the_seats_noise():
         assert (part.act_type == whole.act_type[rows]).all() and (part.oA == whole.oA[rows]).all()
 
 
+@pytest.mark.slow
 def test_games_go_on_where_the_process_was_killed(alone):
     ladder, other = NegMASPartner("scripted_negotiators.Ladder", python=alone), seat_occupant("linear")
     undisturbed = both_seats(ladder, other)
@@ -178,7 +179,7 @@ def test_agent_that_kills_its_process_loses_only_its_own_games(alone):
     assert same(both_seats(ladder, other), undisturbed)
 
 
-def test_who_asks_for_the_others_utility_is_told_a_guess_of_the_pool_alone():
+def test_the_others_utility_is_a_guess_from_the_pool_alone():
     told = worker.presumed_ufun_of([1, 2, 0], 1)
     assert [float(told(given)) for given in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 2, 0)]] == [1, 0.5, 0.75, 0]
     curious = NegMASPartner("scripted_negotiators.Curious")
@@ -226,7 +227,7 @@ def test_agreeing_to_nothing_is_illegal():
         ({"kind": "negmas", "agent": "a.B", "python": "/no/python"}, "/no/python' cannot be started"),
     ],
 )
-def test_what_cannot_be_asked_is_said_at_once(spec, said):
+def test_unusable_agents_are_refused_at_once(spec, said):
     with pytest.raises(OccupantNameError, match=said):
         seat_occupant(spec)
 

@@ -1,4 +1,4 @@
-"""A learner starts from what it is told, is pulled toward it as far as it is told, and resumes without its file."""
+"""A learner starts from given weights, is pulled toward them by the KL penalty, and resumes without its file."""
 
 from __future__ import annotations
 

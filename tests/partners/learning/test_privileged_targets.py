@@ -1,4 +1,4 @@
-"""What learning alone is told: it is true, it teaches beliefs and a critic, and no seat plays by it."""
+"""Privileged targets of learning: they are true, it teaches beliefs and a critic, and no seat plays by it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_targets_match_drawn_partner():
 
 
 def test_targets_match_their_games():
-    """In this source every pool is worth 10 to both: the pool that was seen, times the values that were told."""
+    """In this source every pool is worth 10 to both: the pool that was seen, times the announced values."""
     found = practiced(PolicyNetwork(SHAPE))
     assert found.targets is not None and found.targets.shape == (found.size, 4)
     counts = (found.features[:, :3] * SHAPE.max_count).round().long()

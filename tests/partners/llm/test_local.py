@@ -463,7 +463,7 @@ def test_sorted_items_share_prompts():
 
 
 def test_items_are_not_sorted_in_games_with_messages():
-    """Somebody who says “hats” means hats."""
+    """A message about “hats” means hats."""
     table = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40))
     for talk in (False, True):
         turns = table.turns() if talk else third_turn(ORDERS[3])

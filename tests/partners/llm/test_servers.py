@@ -162,16 +162,6 @@ def test_refused_generation_is_the_models_own_reply(serve, code):
 # ---------------------------------------------------------------- how fast servers are
 
 
-def test_serial_server_causes_no_timeouts(serve):
-    slow = Page(body=completion().body, delay=0.03)
-    # 32 at once would take a second
-    service, client, _ = serve(slow, slots=1, clock=Clock(), timeout_s=0.8, deadline_s=3.0)
-    replies = client.complete(asks(64))
-    assert {reply.failure for reply in replies} == {None}
-    assert len(service.heard) == 64
-    assert service.most_at_once <= 16
-
-
 @quiet
 def test_timed_out_request_is_not_repeated(serve):
     service, client, _ = serve(Page(delay=60), slots=1, clock=Clock(), timeout_s=0.2)
