@@ -1,0 +1,102 @@
+"""The rosters that the package ships, and files that hold none."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from dond_marl.errors import InputError
+from dond_marl.occupants import parse_spec, seat_occupant
+from partners.rosters import (
+    DEV2,
+    HELD_OUT,
+    ROSTERS,
+    TEST2,
+    author_of,
+    load_rosters,
+    members_hash,
+    plain_name,
+    roster,
+)
+
+
+def test_the_rosters_are_disjoint_sorted_and_written_plainly():
+    everybody = [member for name in ROSTERS for member in roster(name)]
+    assert len(everybody) == len(set(everybody))
+    assert (
+        [plain_name(member) for member in everybody] == everybody == [parse_spec(member).text for member in everybody]
+    )
+    assert all(list(roster(name)) == sorted(roster(name)) for name in ROSTERS)
+
+
+def test_the_default_partner_is_in_the_roster_train():
+    assert "heuristic" in roster("train")
+
+
+def test_every_member_can_be_seated_and_costs_nothing_to_ask():
+    scripted = (member for name in ROSTERS for member in roster(name) if author_of(member) != "negmas")
+    for member in scripted:
+        traits = seat_occupant(member).traits
+        assert not (traits.remote or traits.human or traits.privileged or traits.costly)
+
+
+def test_the_shipped_rosters_are_those_of_their_hashes():
+    assert load_rosters().hashes == {name: members_hash(roster(name)) for name in ROSTERS}
+
+
+def test_a_hash_is_of_the_members_a_line_each_whatever_their_order():
+    expected = hashlib.sha256(b"heuristic\nlinear(exponent=2.0)\n").hexdigest()
+    assert (
+        members_hash(["linear(exponent=2.0)", "heuristic"])
+        == members_hash(["heuristic", "linear(exponent=2.0)"])
+        == expected
+    )
+
+
+def test_an_unknown_roster_is_refused():
+    with pytest.raises(InputError, match="a roster is one of train, dev, dev2, test2; got 'sealed'"):
+        roster("sealed")
+
+
+def test_the_former_name_of_dev2_is_explained():
+    with pytest.raises(InputError, match=r"now called dev2.*the held-out roster is test2"):
+        roster("test")
+    assert HELD_OUT == (DEV2, TEST2)
+    published = "5e69b62f8ac4c48c13c3553ad46575fee638c1ce23b4cf19340e08e61b9ec5af"
+    assert load_rosters().hashes[DEV2] == members_hash(roster(DEV2)) == published
+
+
+@pytest.mark.parametrize(
+    ("spec", "author"),
+    [
+        ("independent(program=c_bluffer)", "c"),
+        ({"kind": "independent", "program": "a_whole_piles"}, "a"),
+        ("negmas(agent='negmas.sao.negotiators.WABNegotiator')", "negmas"),
+        ("bluffer(pace=1)", "project"),
+    ],
+)
+def test_the_author_of_a_partner(spec, author):
+    assert author_of(parse_spec(spec)) == author
+
+
+@pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
+def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"mine\.yaml"):
+        load_rosters(path)
+
+
+@pytest.mark.parametrize(
+    ("spec", "plain"),
+    [
+        ("linear(exponent=1, floor=0.5)", "linear"),
+        ("linear(exponent=1.0)", "linear"),
+        ("linear(exponent=2)", "linear(exponent=2.0)"),
+        ({"kind": "stubborn", "late": 3, "floor": 1}, "stubborn(floor=1.0)"),
+        ("stubborn(late=2)", "stubborn(late=2)"),
+    ],
+)
+def test_a_partner_has_one_plain_name(spec, plain):
+    assert plain_name(parse_spec(spec)) == plain
