@@ -132,7 +132,7 @@ def test_configs_load_and_train_on_the_train_split(path):
     ("suite", "names"),
     [
         ("imports", ["import dond_marl", "heavy modules"]),
-        ("partners", ["generated partners"]),
+        pytest.param("partners", ["generated partners"], marks=pytest.mark.slow),
         pytest.param(
             "engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"], marks=pytest.mark.slow
         ),

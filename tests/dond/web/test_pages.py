@@ -127,20 +127,6 @@ def test_keys_after_sentences(look, folder):
     assert games_in(folder)[-1].words == (None, "gimme everything", *[None] * 5, "bye")
 
 
-def test_reload_and_second_tab_keep_the_game(look, address):
-    page = look()
-    begin(page, "tough")
-    page.get_by_role("checkbox", name=re.compile("hat 1 of")).click()
-    page.get_by_role("button", name="Propose").click()
-    page.locator(".log li").nth(1).wait_for()
-    page.reload()
-    tab = page.context.new_page()
-    tab.goto(address)
-    for each in (page, tab):
-        each.locator(".act.propose:enabled").wait_for()
-        assert each.url == page.url and each.locator(".log li").count() == 2
-
-
 def test_replay_steps(look, folder):
     page = look("/replay?file=runs/games/told.jsonl")
     page.get_by_text("Act 1 of 3").wait_for()

@@ -9,8 +9,6 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
@@ -23,7 +21,7 @@ from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
 from dond_marl.errors import InputError
-from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
+from dond_marl.game import Act, IllegalAct, Rules, Scenario
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source, pack
@@ -163,38 +161,6 @@ def test_noise_per_turn_and_per_game():
     games = [turn.game_noise.tobytes() for turn in free.seen]
     assert len(set(games[:4])) == 1 and games[4] != games[0]
     assert all(np.isnan(turn.noise).all() and np.isnan(turn.game_noise).all() for turn in sure.seen)
-
-
-@settings(max_examples=80)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from(["ends", "rejects"]), st.booleans())
-def test_single_turn_equals_the_batched_engine(seed, max_turns, disagree, reveal):
-    rng = np.random.default_rng(seed)
-    scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
-    table = GameBatch(scenarios._replace(prior="uniform"), rules, reveal_partner_utilities=reveal)
-    state = State(scenarios.scenario(0), rules)
-    while table.open:
-        noise, game_noise = rng.random((1, 8)), rng.random((1, 8))
-        batched = table.turns(noise, game_noise)
-        single = turn_of(state, prior="uniform", reveal_partner_utilities=reveal, noise=noise, game_noise=game_noise)
-        for name in Turns._fields:
-            one, other = getattr(single, name), getattr(batched, name)
-            if name == "history":
-                assert one.turns_taken == other.turns_taken
-                pairs = [(one.act, other.act), (one.oA, other.oA)]
-            elif isinstance(one, np.ndarray):
-                pairs = [(one, other)]
-            else:
-                assert one == other, name
-                continue
-            for a, b in pairs:
-                assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), name
-        assert (single.size, single.turns_taken, single.seat) == (batched.size, batched.turns_taken, batched.seat)
-        act = int(
-            rng.choice(5, p=batched.act_mask[0] * [4, 2, 1, 1, 1] / (batched.act_mask[0] * [4, 2, 1, 1, 1]).sum())
-        )
-        oA = rng.integers(0, batched.counts[0] + 1)
-        table.step(decide(np.array([act]), oA[None]))
-        state = apply(state, Action(Act(act), tuple(oA.tolist())))
 
 
 @pytest.mark.parametrize("seat", [0, 1])

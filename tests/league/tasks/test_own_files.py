@@ -159,6 +159,7 @@ def test_who_is_pinned_is_refused_once_the_file_has_changed(here):
     assert seat_occupant("my_file.py:Melting")
 
 
+@pytest.mark.slow
 def test_a_league_with_a_file_is_the_same_with_workers_and_goes_on_with_the_same_file_alone(here):
     for workers in (1, 2):
         done = in_process("league", "--config", "league.yaml", "--workers", workers, "--quiet")

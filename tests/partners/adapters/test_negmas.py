@@ -130,7 +130,6 @@ def test_agent_random_numbers_come_from_the_seats_noise():
         assert (part.act_type == whole.act_type[rows]).all() and (part.oA == whole.oA[rows]).all()
 
 
-@pytest.mark.slow
 def test_games_go_on_where_the_process_was_killed(alone):
     ladder, other = NegMASPartner("scripted_negotiators.Ladder", python=alone), seat_occupant("linear")
     undisturbed = both_seats(ladder, other)
@@ -232,6 +231,7 @@ def test_unusable_agents_are_refused_at_once(spec, said):
         seat_occupant(spec)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next():
     one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
     one.load(ladder)

@@ -51,10 +51,8 @@ def bad_reply(code: str, text: object, words: str = "Failed to call a function."
 
 
 LIMIT = "max completion tokens reached before generating a valid document"
-PARTS = [
-    {"type": "thinking", "thinking": "hm"}, {"type": "reasoning", "text": "hm"}, {"type": "text", "text": OK_LINE[:9]},
-    {"text": OK_LINE[9:20]}, {"type": "output_text", "text": OK_LINE[20:]},
-]  # fmt: skip
+
+
 CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
 OBJECT_CALL = {"function": {"name": "propose", "arguments": json.loads(OK_LINE)}}
 OK = ModelReply(OK_LINE)
@@ -490,14 +488,6 @@ def test_close_cancels_requests(serve, loops):
         client.close()
         with pytest.raises(CancelledError):
             replies.result()
-    assert not loops()
-
-
-def test_collected_client_stops_its_loop(serve, loops):
-    service, _, _ = serve([completion()])
-    assert RemoteClient(ServiceSettings("openai", "m", service.url)).complete([ASK])[0].text == OK_LINE
-    for thread in loops():
-        thread.join(timeout=60)
     assert not loops()
 
 

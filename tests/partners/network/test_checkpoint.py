@@ -31,7 +31,8 @@ from partners.network.occupants import checkpoint
 from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
+
+
 SHAPE = NetworkShape(max_turns=6, hidden=(8,))
 
 
@@ -76,11 +77,6 @@ def test_checkpoint_round_trip(saved):
     assert sorted(path.name for path in saved.parent.iterdir()) == ["policy.json", "policy.safetensors"]
 
 
-def test_note_has_sha256_of_tensors(saved):
-    content = saved.with_suffix(".safetensors").read_bytes()
-    assert json.loads(saved.read_text())["sha256"] == hashlib.sha256(content).hexdigest()
-
-
 def test_the_same_weights_make_the_same_files(saved, tmp_path):
     again = write(tmp_path / "again.json")
     assert again.read_bytes() == saved.read_bytes()
@@ -100,11 +96,6 @@ def test_checkpoint_occupant(saved):
     assert isinstance(partner, NetworkPartner) and partner.greedy and same_weights(partner.network, network())
     expert = seat_occupant({"kind": "checkpoint", "path": str(saved)})
     assert isinstance(expert, NetworkPartner) and not expert.greedy
-
-
-def test_names_may_hold_dots_and_blanks_and_folders_are_made(tmp_path):
-    path = write(tmp_path / "a b" / "v1.2 best.json")
-    assert same_weights(load_checkpoint(path).network(), network())
 
 
 @pytest.mark.parametrize("gone", ["policy.json", "policy.safetensors"])
