@@ -560,21 +560,6 @@ def test_openings_per_disagree_rule():
     assert openings(Template("Pool {counts_csv}")) == ["Pool "]
 
 
-def test_llm_caches_its_prompt_prefix(tmp_path):
-    player = llm("hf", str(tiny_model(tmp_path, "llama")))
-    asked = asks(load_template(), 8)
-    player.local.complete(asked)
-    assert player.local.tally["read_tokens"] < 0.5 * player.local.tally["prompt_tokens"]
-
-
-def test_short_prefix_is_not_cached(tmp_path):
-    folder = tiny_model(tmp_path, "llama")
-    short = Template("Pool {counts_csv}, values {my_utils_csv}.")
-    told = [LocalClient(LocalSettings(str(folder)), openings=beginnings) for beginnings in (openings(short), ())]
-    assert told[0].complete(asks(short)) == told[1].complete(asks(short))
-    assert told[0].tally == told[1].tally
-
-
 @pytest.mark.parametrize("kind", ["llama", "bloom", "mistral"])
 def test_small_batches_give_the_same_answers(kind, tmp_path):
     folder = tiny_model(tmp_path, kind)

@@ -244,16 +244,6 @@ def test_breaker_rests_and_probes_once(serve):
     assert len(service.heard) == 206
 
 
-def test_long_retry_after_is_obeyed(serve):
-    service, client, clock = serve([Page(429, headers={"retry-after": "300"}), completion()])
-    assert [reply.failure for reply in client.complete([ASK])] == [Failure.RATE_LIMIT]
-    clock.time += 150
-    assert [reply.failure for reply in client.complete([ASK])] == [Failure.PAUSED]
-    assert len(service.heard) == 1
-    clock.time += 151
-    assert client.complete([ASK])[0].text == OK_LINE
-
-
 def test_in_flight_limit(serve):
     def answer(heard, number):
         return Page(body=completion().body, delay=0.05)
