@@ -128,14 +128,13 @@ def test_configs_load_and_train_on_the_train_split(path):
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "names"),
     [
         ("imports", ["import dond_marl", "heavy modules"]),
-        pytest.param("partners", ["generated partners"], marks=pytest.mark.slow),
-        pytest.param(
-            "engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"], marks=pytest.mark.slow
-        ),
+        ("partners", ["generated partners"]),
+        ("engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"]),
     ],
 )
 def test_benchmark_writes_its_rows(suite, names, tmp_path):

@@ -338,6 +338,7 @@ def test_watched_game_follows_the_league(folder):
         play_members(run, ("pushover", "nobody"), 5)
 
 
+@pytest.mark.slow
 def test_watched_game_reveals_values(tmp_path):
     text = (
         "env: {scenarios: lewis, split: train, max_turns: 2, reveal_partner_utilities: true}\n"

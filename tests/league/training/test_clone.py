@@ -78,6 +78,7 @@ def test_reliability_is_worked_by_hand():
     assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
 
 
+@pytest.mark.slow  # a made-up lesson is among the quick tests: partners/learning/test_cloning.py
 def test_the_same_settings_and_data_teach_the_same_bits(positions):
     config, given = positions
     some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
