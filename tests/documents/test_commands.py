@@ -239,8 +239,3 @@ def test_make_reports_failures_but_not_interrupts(home, code, ends):
     done = subprocess.run(["make", "play"], cwd=home, env=alone, capture_output=True, text=True)
     assert done.returncode == ends, done.stderr
     assert ("Error" in done.stderr) == (code == 3)
-
-
-def test_failing_command_fails_the_test(home):
-    with pytest.raises(AssertionError, match="runs/nowhere"):
-        run(f"{BIN}dond league --resume runs/nowhere", Rule(""), home, [])

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import json
 import re
 import runpy
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import dond_marl
+import hints
 from dond.study.settings import StudyConfig
 from dond_marl.envs.aec import NegotiationEnv
+from dond_marl.errors import RunFailure
 from dond_marl.occupants import catalogue
 from league.bench.results import has_results
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
+from scripts.docs_site.notebooks import FOLDER, SOURCES, notebook, run_notebook
+from scripts.docs_site.pages import DOCS, GENERATED, _load_packages, api_page, description, ledger_page, public_names
 from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
 
 # PLUG_IN.md's are run by tests/documents/test_examples.py, and so is the block of README.md that needs sb3-contrib.
@@ -120,14 +128,13 @@ def test_configs_load_and_train_on_the_train_split(path):
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "names"),
     [
         ("imports", ["import dond_marl", "heavy modules"]),
         ("partners", ["generated partners"]),
-        pytest.param(
-            "engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"], marks=pytest.mark.slow
-        ),
+        ("engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"]),
     ],
 )
 def test_benchmark_writes_its_rows(suite, names, tmp_path):
@@ -137,3 +144,111 @@ def test_benchmark_writes_its_rows(suite, names, tmp_path):
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [row["what"] for row in rows] == names
     assert [row["ours"] > 0 for row in rows] == [name != "heavy modules" for name in names]
+
+
+# -- The notebooks are their sources; and every one runs from top to bottom--------------------------------------
+
+
+NEEDED = {"language_model": ("transformers",), "your_trainer": ("sb3_contrib", "supersuit")}
+
+
+def test_every_notebook_is_its_source_with_outputs():
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == SOURCES.keys() and len(SOURCES) == 5
+    for name, path in SOURCES.items():
+        text = (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
+        assert text == notebook(path.read_text(encoding="utf-8"), text), "run python -m scripts.docs_site.notebooks"
+        cells = json.loads(text)["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert len(code) >= 5 and sum(bool(cell["outputs"]) for cell in code) >= 3, f"run {name} with --run"
+        assert not re.search(r"/(tmp|home|root|work|Users)/", text) and len(text) < 150_000
+        assert cells[0]["source"][0].startswith("# ") and len({cell["id"] for cell in cells}) == len(cells)
+
+
+def test_outputs_stay_with_the_code_that_made_them():
+    source = "# %%\n1 + 1\n# %%\n2 + 2\n"
+    document = json.loads(notebook(source))
+    for cell in document["cells"]:
+        cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["4\n"]}]
+    cells = json.loads(notebook(source.replace("1 + 1", "1 + 3"), json.dumps(document)))["cells"]
+    assert [bool(cell["outputs"]) for cell in cells] == [False, True]
+
+
+def test_the_page_names_every_notebook_and_no_other():
+    page = (ROOT / "docs" / "TUTORIAL.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[`(\w+)\.ipynb`\]", page, re.MULTILINE)) == SOURCES.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the client of the kernel
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_notebook_runs_from_top_to_bottom(name, tmp_path, monkeypatch):
+    for library in ("nbclient", "ipykernel", *NEEDED.get(name, ())):
+        if find_spec(library) is None:
+            pytest.skip(f"{name} needs {library}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    cells = json.loads(run_notebook(name, tmp_path))["cells"]
+    shown = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
+    assert len(shown) >= 3 and len(json.dumps(shown)) < 400_000
+
+
+# -- docs/API.md, docs/LEDGER.md, docs/SETTINGS.md: generated from the code; pages and examples use public names-
+
+
+PACKAGES = ("dond", "dond_marl", "hints", "league", "partners")
+NAMES = [(module, name) for _, module, name in public_names((DOCS / "API.md").read_text(encoding="utf-8"))]
+EXAMPLES = sorted((ROOT / "scripts" / "examples").rglob("*.py"))
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_page_is_up_to_date(name):
+    file, generate = GENERATED[name]
+    page = (DOCS / file).read_text(encoding="utf-8")
+    assert generate(page) == page, "run python -m scripts.docs_site.pages"
+
+
+@pytest.mark.parametrize("package", [dond_marl, hints], ids=lambda package: package.__name__)
+def test_every_exported_name_is_listed(package):
+    assert {(package.__name__, name) for name in package.__all__} <= set(NAMES)
+
+
+def test_every_listed_name_is_documented_and_importable():
+    assert len(NAMES) == len(set(NAMES)) > 80
+    modules = _load_packages()
+    for module, name in NAMES:
+        assert len(description(modules, module, name)) > 9, f"{module}.{name} has no docstring"
+        if not any(library in module for library in ("openspiel", "sb3")):  # not installed everywhere
+            value = importlib.import_module(module)
+            for part in name.split("."):
+                value = getattr(value, part)
+
+
+def imported_names(code: str) -> set[tuple[str, str]]:
+    return {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("path", [*PAGES, *EXAMPLES], ids=lambda path: path.name)
+def test_pages_and_examples_use_public_names_only(path):
+    codes = [path.read_text(encoding="utf-8")] if path.suffix == ".py" else blocks(path, "python")
+    missing = set().union(*map(imported_names, codes)) - set(NAMES) if codes else set()
+    assert not missing, f"{path.name} uses {missing}: list it in docs/API.md, or use something else"
+
+
+def test_listed_name_that_does_not_exist_is_an_error():
+    with pytest.raises(RunFailure, match=r"dond_marl\.game\.gone"):
+        api_page("## `dond_marl.game`\n\n| `gone` | was here |\n")
+
+
+def test_ledger_page_without_its_marks_is_an_error():
+    with pytest.raises(RunFailure, match="made by"):
+        ledger_page("# Nothing")
+
+
+def test_packages_ship_type_information():
+    for package in PACKAGES:
+        assert (Path(importlib.import_module(package).__file__).parent / "py.typed").is_file()

@@ -142,7 +142,7 @@ def test_sb3_policy_plays_in_a_league(tmp_path):
 
 @pytest.mark.slow
 def test_openspiel_policy_is_benchmarked(tmp_path):
-    """Train with OpenSpiel's PPO, save, install the package, and submit it: whom it met must be declared."""
+    """Train with OpenSpiel's PPO, save, install the package, and submit it: its opponents must be declared."""
     need("pyspiel")
     need("hatchling")
     site, results = tmp_path / "site", tmp_path / "bench.jsonl"

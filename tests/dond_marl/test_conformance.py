@@ -44,16 +44,6 @@ def test_another_process_gets_the_same_answers():
     check_in_another_process(partners, games=2, sources=("uniform",), variants=VARIANTS[1:3])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_occupant_has_a_sentence_and_a_source(name):
-    text = inspect.getdoc(catalogue()[name])
-    assert text is not None
-    sentence = text.split("\n")[0]
-    assert sentence.endswith(".")
-    assert len(sentence) > 20
-    assert "Source: " in text
-
-
 def sized(value, dtype, turns):
     return constant(value, dtype, turns.size)
 
@@ -127,7 +117,7 @@ def test_declared_traits_are_allowed(fault):
 
 
 class Counts:
-    """Answers by how often it was asked."""
+    """Answers by the number of earlier queries."""
 
     def __init__(self, traits: Traits = NOTHING) -> None:
         self.traits, self.asked = traits, 0

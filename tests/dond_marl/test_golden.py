@@ -1,6 +1,6 @@
-"""Golden playthroughs: each file in tests/golden tells one game, and the environment must tell it in the same words.
+"""Golden playthroughs: each file in tests/golden is one game, which the environment must replay in the same words.
 
-A file gives the settings, the table and what is said; the replay writes every other line anew and compares all of them.
+A file gives the settings, the table and the acts; the replay writes every other line anew and compares all of them.
 To add a story, write its comment, `settings`, `table` and `says` lines, then run `python
 tests/dond_marl/test_golden.py` and read what it fills in.
 """
@@ -52,8 +52,8 @@ def seen_by(env: NegotiationEnv, agent: str) -> str:
     return f"{agent} sees: {' | '.join(pieces)}"
 
 
-def told_again(text: str) -> str:
-    """The story as the environment tells it now."""
+def replayed_story(text: str) -> str:
+    """The story as the environment writes it now."""
     lines = text.splitlines()
     told = [line for line in lines if line.startswith(("#", "settings:", "table:"))] + [""]
     env = NegotiationEnv(**settings_of(lines), render_mode="ansi")
@@ -76,7 +76,7 @@ def told_again(text: str) -> str:
 def test_golden_transcripts(story):
     written = story.read_text(encoding="utf-8")
     for number, (expected, told) in enumerate(
-        zip(written.splitlines(), told_again(written).splitlines(), strict=True), start=1
+        zip(written.splitlines(), replayed_story(written).splitlines(), strict=True), start=1
     ):
         assert told == expected, f"{story.name}:{number}"
 
@@ -89,4 +89,4 @@ def test_the_stories_show_every_ending():
 
 if __name__ == "__main__":
     for path in STORIES:
-        path.write_text(told_again(path.read_text(encoding="utf-8")), encoding="utf-8")
+        path.write_text(replayed_story(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -55,25 +55,15 @@ def test_a_partner_is_returned_as_it_is():
         ("boulware(exponet=3)", "'boulware' does not take 'exponet'; it takes exponent, floor"),
         ("tough(floor=1)", "'tough' does not take 'floor'; it takes no parameters"),
         ("boulware(exponent=-1)", "exponent must be a number more than 0; got -1"),
-        ("boulware(exponent=high)", "^'boulware': exponent must be a number more than 0; got 'high'"),
         ("heuristic(accept_ratio=1.5)", r"accept_ratio must be a number in 0\.\.1; got 1.5"),
-        ("heuristic(demand=True)", "demand must be a number"),
         ("stubborn(late=2.5)", r"late must be a whole number in 0\.\.100; got 2.5"),
-        ("heuristic(0.5)", "is written name or name"),
         ("heuristic(", "is written name or name"),
         ("__import__('os')", "is written name or name"),
-        ("heuristic(demand=1+1j)", "demand must be a number"),
-        ("(" * 5000, "is written name or name"),
-        ("", "is written name or name"),
         ({"kind": 3}, "needs a text 'kind'"),
         ("boulware(exponent=1, exponent=2)", "is written name"),
-        ({"kind": "boulware", 4: 5}, "needs a text 'kind' and named parameters"),
         (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
-        (None, "got NoneType"),
         ("linear(exponent=1e999)", "a number is too large to be one in"),
-        ("mixture(of=[heuristic, random], weights=[1, -1e999])", "a number is too large to be one in"),
         ("llm(extra={[1]: 2})", "is written name or name"),
-        ("llm(extra={**x})", "is written name or name"),
     ],
 )
 def test_invalid_spec(spec, told):
@@ -217,26 +207,19 @@ def test_names_that_have_no_text_are_refused(spec):
         ("boulware(exponent=4)", ""),
         ("mixture(of=[boulware, heuristic(demand=0.5)])", ""),
         ("expert(kind=supervised)", ""),
-        ({"kind": "boulware", "name": "stubborn Bob"}, ""),
         ("checkpoint(path='runs/a/step.json', greedy=True)", "file"),
         ("expert(path='a.json', fallback='my.py:P')", "code file"),
         ("my.py:Partner(rate=2)", "code"),
-        ({"kind": "my.py:Partner", "rate": 2}, "code"),
         ("best_response(to='my.py:Partner')", "code"),
         ("mixture(of=[boulware, \"trembling(of='my.py:P')\"])", "code"),
-        ("trembling(of={'my.py:P'})", "code"),
-        ("trembling(of={'my.py:P': 1})", "code"),
         ("mixture(of=[{'kind': 'my.py:P'}])", "code"),
         ("human(interface='module:Name')", "code"),
         ("negmas(agent='a.B', python='python3')", "code"),
         ("llm", "service key"),
-        ("trembling(of=llm)", "service key"),
         ("\uff4c\uff4c\uff4d", "service key"),  # letters of full width, which Python reads as llm
-        ("trembling(of='\uff4c\uff4c\uff4d')", "service key"),
         ("llm_judge(style=stubborn)", "service key"),
         ("llm(prompt_path='prompt.txt', cache='replies.sqlite')", "file service key"),
         ("llm(provider=hf, model='/home/other/model')", "file service key"),
-        ("other_package(address='http://a', key_env=K)", "service key"),
         ("other_package(path='weights.zip')", "file"),
     ],
 )
@@ -257,21 +240,6 @@ def test_weights_in_a_folder_need_no_permission(tmp_path, monkeypatch):
     with pytest.raises(UntrustedError):  # other packages may unpickle it
         check_needs([Spec("other_package", {"path": "run/main.json"})], allow, "run")
     check_needs([parse_spec("my.py:P"), Spec("llm")], ANYTHING, "run")
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"kind": "my.py:Partner()"},
-        {"kind": "trembling(of='my.py:P')"},
-        {"kind": "my.py:P\uff56"},
-        {"kind": "trembling", "of='my.py:P', rate": 0.1},
-        {"kind": "negmas", "\uff50\uff59\uff54\uff48\uff4f\uff4e": "p"},
-    ],
-)
-def test_names_that_hide_others_are_refused(spec):
-    with pytest.raises(OccupantNameError):
-        parse_spec(spec)
 
 
 def test_spec_is_a_frozen_value():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 
 import numpy as np
@@ -11,6 +12,7 @@ from dond_marl.batch import Games
 from dond_marl.errors import error_line
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
 from dond_marl.rollout import Block, Noise, OccupantError, rollout, rollout_blocks
 from dond_marl.scenarios.sources import ScenarioError, open_source, pack
 from dond_marl.seats import Traits, decide
@@ -77,7 +79,7 @@ def test_blocks_by_seed_and_index():
 
 
 def test_rollout_of_blocks_equals_single_rollouts():
-    """With whoever gambles in a turn (random), in a game (mixture) or remembers (zeuthen)."""
+    """With chance in a turn (random), chance in a game (mixture), and memory (zeuthen)."""
     mixed = seat_occupant({"kind": "mixture", "of": ["zeuthen", "random", "personas"]})
     blocks = [Block(SCENARIOS.rows(slice(0, 90)), (4, 0)), Block(SCENARIOS.rows(slice(90, 200)), (7,))]
     for occupants in ((mixed, seat_occupant("random")), (seat_occupant("linear"), mixed)):
@@ -209,10 +211,11 @@ def test_interrupt_raised_by_an_occupant_is_its_failure():
             rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
         with pytest.raises(KeyboardInterrupt):
             rollout((Interrupted(deterministic=True), Bare()), SCENARIOS, seed=0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which cannot be told from the occupant
+        with pytest.raises(KeyboardInterrupt):
+            rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
     finally:
         signal.signal(signal.SIGINT, before)
-    with pytest.raises(KeyboardInterrupt):  # Python's own handler cannot be told from the occupant
-        rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
 
 
 @pytest.mark.parametrize("value", [256, -129, 0.5, float("nan")])
@@ -244,3 +247,30 @@ def test_a_malformed_cause_or_confidence_is_refused(change):
 
     with pytest.raises(OccupantError, match=r"cause|confidence"):
         rollout((Odd(deterministic=True), seat_occupant("tough")), SCENARIOS, seed=0)
+
+
+# -- Random numbers are a function of (seed, stream, index)------------------------------------------------------
+
+
+def test_numbers_do_not_depend_on_earlier_draws():
+    first = generator(7, "turn noise", 3, 1).random(5)
+    generator(7, "turn noise", 3, 0).random(1000)
+    np.random.default_rng(0).random(3)
+    assert (generator(7, "turn noise", 3, 1).random(5) == first).all()
+
+
+def test_streams_differ_by_seed_stream_and_index():
+    triples = [
+        (seed, stream, index)
+        for seed in (0, 1, 2**32, 2**63 - 1)
+        for stream in ("turn noise", "game noise", "scenarios")
+        for index in ((), (0,), (1,), (0, 0), (1, 0), (0, 1), (0, 0, 0), (2**31,))
+    ]
+    drawn = [tuple(generator(seed, stream, *index).random(4)) for seed, stream, index in triples]
+    assert len(set(drawn)) == len(triples)
+
+
+def test_neighboring_indices_are_not_correlated():
+    columns = np.array([generator(0, "turn noise", index).random(4000) for index in range(6)])
+    for a, b in itertools.combinations(columns, 2):
+        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(4000)

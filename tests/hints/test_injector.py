@@ -33,7 +33,7 @@ SOURCE = open_source("uniform")
 
 
 class Writes:
-    """Plays as another partner does and writes down what it was told."""
+    """Plays as another partner does and writes down its hints."""
 
     def __init__(self, partner) -> None:
         self.partner, self.traits, self.told = partner, partner.traits, {}
@@ -56,7 +56,7 @@ class Haggles:
 
 
 class Looks:
-    """Has an opinion on everything that it sees, so that whoever sees something else says something else."""
+    """Has an opinion on everything that it sees, so that another observation gives another act."""
 
     traits = Traits(deterministic=True)
 
@@ -72,7 +72,7 @@ class Looks:
         return decide(sums % 2, turns.counts)._replace(confidence=(sums % 997 / 997).astype(np.float32))
 
 
-def told_along(env, games, row, seed=None):
+def hints_along_a_game(env, games, row, seed=None):
     """The hints of each turn's seat to move, and of all others', while the environment replays one recorded game."""
     scenario = games.scenarios.scenario(row)
     env.reset(seed=seed, options={"scenario": scenario})
@@ -127,20 +127,20 @@ def test_environment_and_rollout_give_equal_hints(seed, max_turns, disagree, rev
     env = HintInjectorEnv(bare, hinter, cadence_k)
     batched = players[0].told | players[1].told
     for row in range(games.size):
-        heard = told_along(env, games, row)
+        heard = hints_along_a_game(env, games, row)
         for turn, features in enumerate(heard):
             assert (features == batched[turn][int((games.turns[:row] > turn).sum())]).all()
     assert env.schedule.tally == schedule.tally
 
 
 @pytest.mark.parametrize("seed", [0, 7])
-def test_a_game_of_the_environment_hears_the_random_hints_of_a_block_of_one(seed):
+def test_environment_gives_the_random_hints_of_a_block_of_one(seed):
     players = Writes(seat_occupant("tough")), Writes(seat_occupant("versatile"))
     schedule = HintSchedule(RandomHinter())
     games = rollout(
         players, SOURCE.draw(np.random.default_rng(seed), 1), seed=seed, index=(0,), hints=(schedule, schedule)
     )
-    heard = told_along(HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"), games, 0, seed)
+    heard = hints_along_a_game(HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"), games, 0, seed)
     batched = players[0].told | players[1].told
     assert (heard == np.concatenate([batched[turn] for turn in sorted(batched)])).all()
 
@@ -189,7 +189,7 @@ def test_the_same_seed_gives_the_same_hints_and_the_environments_own_numbers_sta
 
 @pytest.mark.parametrize("cadence_k", [1, 2, 3])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_the_single_seat_is_told_on_exactly_every_kth_own_step(cadence_k, seat):
+def test_the_single_seat_gets_a_hint_on_exactly_every_kth_own_step(cadence_k, seat):
     env = HintInjectorEnv(SingleAgentView(deal_or_no_dialog_v0.env(), "tough", seat), GREEDY, cadence_k)
     for _ in range(2):
         _, info = env.reset(seed=1)

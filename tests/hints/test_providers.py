@@ -1,4 +1,4 @@
-"""Who makes hints, when they are asked, and how a network reads them."""
+"""Makers of hints, their cadence, and how a network reads them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = Scenario((2, 0, 3), ((2, 0, 2), (1, 8, 0)))  # a pool of 2 books and 3 b
 
 
 class Stalls:
-    """Proposes to keep everything, so that games last, and remembers what it was told."""
+    """Proposes to keep everything, so that games last, and remembers its hints."""
 
     def __init__(self) -> None:
         self.traits = Traits(deterministic=True)
@@ -36,7 +36,7 @@ class Stalls:
 
 
 class Says:
-    """Answers what it was made with, whatever it is asked."""
+    """Answers with its argument to every query."""
 
     traits = Traits(deterministic=True)
 

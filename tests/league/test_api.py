@@ -93,12 +93,6 @@ def test_training_leaves_a_policy_that_plays(here, capsys):
     assert points == pair.points.mean == pair.evaluation.played.figures["both seats"].points.mean
 
 
-def test_partner_object_is_evaluated_as_its_name():
-    named = evaluate_pair("heuristic", "tough", sample=4, max_turns=3)
-    instance = evaluate_pair(seat_occupant("heuristic"), "tough", sample=4, max_turns=3)
-    assert instance.evaluation.played.figures == named.evaluation.played.figures
-
-
 class Quitter:
     """Ends every game at once; it has no name and no repr."""
 
@@ -156,7 +150,6 @@ def test_benchmark_appends_its_row(here):
     ("settings", "error"),
     [
         ({"training.lrr": 1}, ConfigError),
-        ({"training.lr": object()}, InputError),
         ({"env.partner": "nobody"}, ConfigError),
         ({"env.partner": TEST_MEMBER}, ProvenanceError),
         ({"env.scenarios": "self_play", "env.data_dir": "nowhere"}, DataError),
@@ -184,11 +177,9 @@ def test_train_refuses_cloning(here):
     ("settings", "options", "error"),
     [
         ({"league.round": 1}, {}, ConfigError),
-        ({"league.rounds": object()}, {}, InputError),
         ({"members": ["nobody"]}, {}, ConfigError),
         ({"members": ["heuristic", TEST_MEMBER]}, {}, ConfigError),
         ({"members": ["checkpoint(path='nowhere.json')"]}, {}, OccupantNameError),
-        ({"env.scenarios": "self_play", "env.data_dir": "nowhere"}, {}, DataError),
         ({"members": ["heuristic"], "learners": [{"name": "main", "device": "cuda"}]}, {}, DeviceError),
         ({}, {"workers": 0}, InputError),
     ],
@@ -203,28 +194,16 @@ def test_play_league_refuses(settings, options, error, here):
     assert not (here / "runs").exists()
 
 
-def test_play_league_refuses_weights_that_trained_with_the_test_roster(here):
-    saved_policy(here, **past_with(TEST_MEMBER))
-    learner = {"name": "main", "hidden": [8], "init_from": str(here / "policy.json")}
-    with pytest.raises(ProvenanceError):
-        play_league("league_scripted.yaml", {"members": ["heuristic"], "learners": [learner]})
-    assert not (here / "runs").exists()
-
-
 @pytest.mark.parametrize(
     ("pair", "options", "error"),
     [
         (("nobody", "tough"), {}, OccupantNameError),
         (("tough", "nobody"), {}, OccupantNameError),
-        (("tough", "checkpoint(path='nowhere.json')"), {}, OccupantNameError),
         (("tough", "heuristic"), {"split": "vali"}, ScenarioError),
-        (("tough", "heuristic"), {"scenarios": "self_play", "data_dir": "nowhere"}, DataError),
         (("equilibrium", "heuristic"), {"scenarios": "uniform"}, InputError),
         (("tough", "heuristic"), {"sample": 0}, InputError),
-        (("tough", "heuristic"), {"sample": 2.5}, InputError),
         (("tough", "heuristic"), {"confidence": 95}, InputError),
         (("tough", "heuristic"), {"seed": -1}, InputError),
-        (("tough", "heuristic"), {"max_turns": 0}, InputError),
     ],
 )
 def test_evaluate_pair_refuses(pair, options, error, here):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def honest(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(honest, tmp_path) -> Path:
-    """A copy of the run, as somebody else would send it."""
+    """A copy of the run, as another person would send it."""
     return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
 
 
@@ -70,14 +69,6 @@ def test_blobs_have_digests_as_names(name, mine, tmp_path):
     assert mine.exists()
     with pytest.raises(BlobError, match="no name of weights"):
         read_content(folder, name)
-
-
-@pytest.mark.parametrize("words", [("report", "--run"), ("league", "--resume")], ids=" ".join)
-def test_links_at_names_of_temporary_files_are_not_written_through(words, run, mine):
-    for name in ("report.html", "config.yaml"):
-        (run / f".{name}.{os.getpid()}.tmp").symlink_to(mine)
-    in_process(*words, run)
-    assert mine.read_text() == "mine"
 
 
 def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):

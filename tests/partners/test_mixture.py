@@ -1,4 +1,4 @@
-"""A mixture is somebody else in every game, and whoever it is in a game it is to the end."""
+"""A mixture draws one partner for every game, which stays to the end of the game."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.conformance import check_partner, positions
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
@@ -23,7 +23,6 @@ from partners.catalogue import mixture
 from partners.mixture import MEMBER_DRAW, BySeat, Mixture, SaysPropose, reads_labels
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner
-from partners.rosters import roster
 
 THREE = ("tough", "random", "nice_tit_for_tat")
 
@@ -41,7 +40,7 @@ NETWORKS = (network(1), "tough", network(2), network(3, greedy=True), network(4)
 
 @dataclass(frozen=True)
 class Signs:
-    """Claims ``sign`` of the first item in every turn, so that its games can be told; offers are never agreed to."""
+    """Claims ``sign`` of the first item in every turn, which marks its games; it never agrees to an offer."""
 
     sign: int
     traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
@@ -151,12 +150,6 @@ def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
     assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
 
 
-def test_the_zoo_is_the_roster_train():
-    zoo = mixture("zoo")
-    assert zoo.specs == roster("train") and len(zoo.partners) == len(zoo.specs) > 10
-    assert not zoo.traits.learned and not zoo.traits.deterministic
-
-
 def test_traits_are_those_of_all_together():
     assert Mixture(["tough", "heuristic"]).traits.memoryless == seat_occupant("heuristic").traits.memoryless
     assert not Mixture(["tough", "nice_tit_for_tat"]).traits.memoryless
@@ -166,10 +159,6 @@ def test_traits_are_those_of_all_together():
 @pytest.mark.parametrize("of", [THREE, pytest.param("zoo", marks=pytest.mark.slow)])
 def test_a_mixture_keeps_to_the_contract(of):
     check_partner(mixture(of), sources=("lewis",))
-
-
-def test_another_process_gets_the_same_answers():
-    check_in_another_process({"mixture": Mixture(THREE, (1, 2, 3))}, games=4, sources=("lewis",))
 
 
 @pytest.mark.parametrize(
@@ -192,19 +181,13 @@ def test_a_mixture_is_written_like_any_other_occupant(spec):
     [
         ([], None, r"of must be a list of occupants, or zoo; got \[\]"),
         ("tough", None, "of must be a list of occupants, or zoo; got 'tough'"),
-        (7, None, "of must be a list of occupants"),
         (["tuogh"], None, "did you mean 'tough'"),
         ([None], None, "got NoneType"),
         (["tough", "nice"], [1], "weights must be 2 numbers of at least 0, not all 0"),
-        (["tough", "nice"], [1, 2, 3], "weights must be 2 numbers"),
         (["tough", "nice"], [0, 0], "not all 0"),
         (["tough", "nice"], [1, -1], "at least 0"),
         (["tough", "nice"], [1, float("nan")], "weights"),  # it has no text as a parameter of a spec
-        (["tough", "nice"], [1, float("inf")], "weights"),
-        (["tough", "nice"], [[1, 1]], "weights must be 2 numbers"),
-        (["tough", "nice"], 1, "weights must be 2 numbers"),
         (["tough", "nice"], ["much", "little"], "weights must be 2 numbers"),
-        (["tough", "nice"], [None, 1], "weights must be 2 numbers"),
     ],
 )
 def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):

@@ -1,4 +1,4 @@
-"""Who has met whom: one identity for one player, everybody in a past, and a refusal that names the path."""
+"""Provenance: one identity for one player, all opponents in a past, and a refusal that names the path."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from inspect import signature
 
 import pytest
 
-from dond_marl.occupants import OccupantNameError, Spec, catalogue, parse_spec, seat_occupant
+from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
 from partners.catalogue import PARTNERS
 from partners.network.checkpoint import network_note, save_checkpoint
-from partners.network.checkpoint_files import CheckpointError
 from partners.network.network import PolicyNetwork
 from partners.network.occupants import EXPERT
 from partners.network.shape import NetworkShape
@@ -209,13 +208,6 @@ def test_declared_provenance_of_foreign_factory():
 
     told = getattr(outside, DECLARED)({"name": "a"})
     assert outside(name="a") == seat_occupant("linear") and told.past.opponents == (identity("tough"),)
-
-
-def test_mistakes_are_those_of_the_names_and_of_the_files():
-    with pytest.raises(OccupantNameError, match="did you mean 'heuristic'"):
-        identity("heuristik")
-    with pytest.raises(CheckpointError, match="no such checkpoint"):
-        identity("checkpoint(path='nowhere.json')")
 
 
 def test_no_network_is_built_and_pytorch_is_not_loaded():

@@ -14,8 +14,7 @@ from dond.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overvie
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from partners.scripted.heuristic import Heuristic
-from tests.command import dond, run_dond
-from tests.third_party import install
+from tests.command import dond
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_NOTHING = [entry.name for entry in entries() if all(default is not None for default in entry.parameters.values())]
@@ -47,18 +46,18 @@ def test_a_worked_entry():
 
 
 @pytest.mark.parametrize("name", [name for name in NEEDS_NOTHING if name not in ("llm", *DEPENDS)])
-def test_traits_that_are_shown_are_those_of_whom_it_makes(name):
+def test_shown_traits_equal_those_of_the_occupant(name):
     shown = next(entry for entry in entries() if entry.name == name).traits
     assert shown is not None and shown == seat_occupant(name).traits
 
 
-def test_declared_traits_are_those_of_whom_is_made():
+def test_declared_traits_equal_those_of_the_occupant():
     assert set(DECLARED) == {"checkpoint", "expert"}  # expert: the test above
     made = seat_occupant({"kind": "checkpoint", "path": str(ROOT / "partners" / "experts" / "ppo.json")})
     assert made.traits == DECLARED["checkpoint"]
 
 
-def test_the_traits_of_whom_depends_on_its_parameters_are_not_made_up():
+def test_traits_that_depend_on_parameters_are_left_open():
     by_name = {entry.name: entry for entry in entries()}
     for name in ("mixture", *DEPENDS):
         assert by_name[name].traits is None and "parameters" in by_name[name].in_words
@@ -76,7 +75,7 @@ def test_every_word_is_there_on_any_width(width):
 
 
 @pytest.mark.parametrize("width", [40, 60, 160])
-def test_in_full_everything_is_told(width):
+def test_full_entries_show_parameters_and_defaults(width):
     by_name = {entry.name: entry for entry in entries()}
     text = rendered(full([by_name["llm"], by_name["boulware"]]), width)
     assert max(map(len, text.splitlines())) <= width
@@ -95,12 +94,7 @@ def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():
     assert "default 4.0  more than 0; 1 " in text and "- `exponent`" not in text
 
 
-def test_color_is_used_where_there_is_color():
-    assert "\x1b[" in rendered(overview(entries()), 100, "standard")
-    assert "\x1b[" not in rendered(overview(entries()), 100)
-
-
-def test_names_and_text_from_somebody_else_are_printed_inert():
+def test_foreign_names_and_texts_are_printed_inert():
     entry = Entry("[red]x[/red]", "Says [bold]this[/bold].", "[link=x]y", {}, None, "m", "Says [bold]this[/bold].", {})
     for parts in (overview([entry]), full([entry])):
         text = rendered(parts, 160)
@@ -122,20 +116,9 @@ def test_json_is_for_programs(capsys):
     assert response["parameters"][0]["default"] is None
 
 
-def test_a_name_that_nobody_has_is_told_who_is_near(capsys):
+def test_unknown_name_suggests_the_nearest(capsys):
     assert dond("catalogue", "boulwere") == 2
     assert "'boulware'" in capsys.readouterr().err
-
-
-def test_the_command_lists_a_third_partys_occupants_too(tmp_path):
-    source = (
-        "from partners.scripted.heuristic import Heuristic\n\n\ndef theirs(share=0.3):\n"
-        '    """Is easily pleased.\n\n    Source: elsewhere.\n    """\n    return Heuristic(accept_ratio=share)\n'
-    )
-    install(tmp_path, "theirs", source, "theirs = theirs:theirs")
-    done = run_dond("catalogue", "theirs", cwd=tmp_path, env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": ""})
-    assert done.returncode == 0, done.stderr
-    assert "easily pleased" in done.stdout and "default 0.3" in done.stdout and "from theirs" in done.stdout
 
 
 def test_rewards_are_described_by_name(capsys):

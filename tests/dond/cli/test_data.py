@@ -12,7 +12,8 @@ from dond_marl.records.files import write_lines
 from dond_marl.records.record import records_of
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
-from tests.command import dond, run_dond
+from partners.network.checkpoint import load_checkpoint
+from tests.command import dond, in_process
 
 GAMES = 4
 
@@ -71,6 +72,37 @@ def test_changed_game_is_found_by_its_line(games, capsys, show):
     assert "games.jsonl:3" in capsys.readouterr().err
 
 
-def test_command_in_a_process_of_its_own(games):
-    done = run_dond("data", "transcripts", "replay", games.name, cwd=games.parent)
-    assert done.returncode == 0 and f"{GAMES} games" in done.stdout, done.stderr
+# -- The command `dond export`: a member of a league as a checkpoint---------------------------------------------
+
+
+LEAGUE = """
+env: {scenarios: lewis, split: train, max_turns: 3}
+league: {seed: 3, rounds: 2, block_size: 4, evaluate: false}
+members: [heuristic, tough]
+learners: [{name: main, reward: own, hidden: [8], rollout: 2, num_envs: 8, decisions: 16, snapshot_every: 1}]
+stages: [{name: first, rounds: 1, learners: {main: {reward: spite(weight=1)}}}, {name: second}]
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "league.yaml").write_text(LEAGUE)
+    assert in_process("league", "--config", "league.yaml", "--quiet", cwd=folder).returncode == 0
+    return folder / "runs" / "league"
+
+
+def test_exported_checkpoints_name_the_rewards_of_their_stages(run, tmp_path):
+    rewards = {"main": "spite(weight=1), then own", "main@1": "spite(weight=1)"}
+    for member, reward in rewards.items():
+        file = tmp_path / f"{member}.json"
+        done = in_process("export", run, "--to", "checkpoint", "--member", member, "--out", file)
+        assert done.returncode == 0, done.stderr
+        assert load_checkpoint(file).about["reward"] == reward
+
+
+@pytest.mark.parametrize(
+    "words", [("--to", "checkpoint"), ("--to", "csv", "--member", "main"), ("--to", "checkpoint", "--table", "games")]
+)
+def test_options_of_the_other_format_are_refused(run, words):
+    assert in_process("export", run, *words).returncode == 2

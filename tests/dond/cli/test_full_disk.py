@@ -91,10 +91,11 @@ def test_a_league_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_rows(tmp_
         assert ledger.fingerprint() == league[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("report", "--out"), ("report", "--format", "json", "--out"), ("evaluate", "--json")]
 )
-def test_what_cannot_be_written_is_told_and_the_file_before_stays(tmp_path, capsys, league, words):
+def test_unwritable_file_is_named_and_the_former_one_stays(tmp_path, capsys, league, words):
     out = tmp_path / "out"
     out.write_text("before")
     with room(2_000):

@@ -10,7 +10,7 @@ import pytest
 from dond.cli.llm_check import command, positions
 from dond_marl.errors import RunFailure
 from partners.llm.reply import legal_rows, reply_line
-from tests.command import dond, run_dond
+from tests.command import dond
 from tests.loopback import Page, Service
 from tests.partners.llm.test_servers import json_mode, llama_cpp_python, plain
 
@@ -80,20 +80,6 @@ def test_unreachable_server(capfd):
 def test_other_occupants_are_refused(capfd):
     assert dond("llm-check", "heuristic") == 2
     assert "heuristic" in capfd.readouterr().err
-
-
-def test_failure_is_one_line_in_any_command():
-    service = Service(lambda heard, number: Page(429, headers={"retry-after": "3600"}))
-    try:
-        spec = f"llm(provider=openai, base_url='{service.url}', model=m, structure=text)"
-        words = ["--against", "heuristic", "--sample", 2, "--max-turns", 2]
-        process = run_dond("evaluate", "--member", spec, *words)
-    finally:
-        service.close()
-    lines = [line for line in process.stderr.splitlines() if "429" in line]
-    assert len(lines) == 1
-    assert lines[0].startswith(f"the model 'm' at {service.url}: ") and "(429)" in lines[0]
-    assert ".py" not in process.stderr
 
 
 def test_checked_positions():

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-import random
 import re
 import shlex
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 from dond.cli.shell import dond
 from dond.cli.stops import NOT_BEGUN
-from league.ledger.ledger import Ledger
-from tests.command import HERE, PROGRAM, run_dond
+from tests.command import HERE, PROGRAM, in_process
 from tests.loopback import Page, Service, completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -89,19 +91,6 @@ def check_end(process: subprocess.Popen[str], number: signal.Signals, folder: Pa
     assert not [path for path in folder.rglob("*") if path.name.endswith((".tmp", ".new"))]
 
 
-def stopped_at_random(process: subprocess.Popen[str], number: signal.Signals, folder: Path, wait: float) -> bool:
-    """Whether a stop after ``wait`` seconds came before the process had ended well."""
-    wait_for(lambda: catches(process), process)
-    time.sleep(wait)
-    process.send_signal(number)
-    out, errors = process.communicate(timeout=PATIENCE)
-    if process.returncode in (0, -number):  # Python is past its end: it has let go of the handlers
-        assert not errors
-        return False
-    check_end(process, number, folder, out, errors)
-    return True
-
-
 def catches(process: subprocess.Popen[str]) -> bool:
     """Whether the process has handlers of its own for both signals."""
     mask = re.search(r"SigCgt:\s*(\w+)", Path(f"/proc/{process.pid}/status").read_text())
@@ -134,18 +123,18 @@ def test_a_stop_during_start_up(tmp_path, number):
     assert NOT_BEGUN in errors and not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_stop_during_a_query_of_a_model(tmp_path, model, number):
+def test_a_stop_during_a_query_of_a_model(tmp_path, model):
     service = model(lambda _: NEVER)
     spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
     process = start(
         "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
     )
     wait_for(lambda: service.heard, process)
-    stop(process, number, tmp_path)
+    stop(process, signal.SIGINT, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
@@ -161,6 +150,7 @@ def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, m
     assert [int(path.stem.split("_")[1]) for path in kept] == ([int(saved[1].replace(",", ""))] if saved else [])
 
 
+@pytest.mark.slow
 def test_a_stop_during_the_closing_evaluation(tmp_path, model):
     closing: list[int] = []
     service = model(lambda number: NEVER if closing and number > closing[0] else completion())
@@ -212,52 +202,52 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path, number):
 # -- twenty moments each ---------------------------------------------------------------------------------------------
 
 
-def league_of(folder: Path) -> str:
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        return ledger.fingerprint()
+# -- ``dond serve``: occupants served in a process of its own, until it is stopped-------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_league_stopped_at_twenty_moments_ends_the_same(tmp_path, number):
-    whole, draw = tmp_path / "whole", random.Random(number)
-    whole.mkdir()
-    began = time.monotonic()
-    assert run_dond("league", "--config", settings(whole, LEAGUE)).returncode == 0
-    took, ends = time.monotonic() - began, 0
-    for _ in range(20):
-        folder = tmp_path / "stopped" / "runs" / "0001"
-        folder.parents[1].mkdir(exist_ok=True)
-        words = ["--resume", folder] if folder.exists() else ["--config", settings(folder.parents[1], LEAGUE)]
-        ends += not stopped_at_random(start("league", *words), number, tmp_path, draw.random() * took)
-        if ends == 5:
-            break
-    assert run_dond("league", "--resume", folder).returncode == 0
-    assert league_of(folder) == league_of(whole / "runs" / "0001")
-    assert (folder / "evaluation.json").is_file()
+def started(*names: str) -> tuple[subprocess.Popen[str], int]:
+    """The process, and the port that it says."""
+    command = [*PROGRAM, "serve", *names, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=HERE)
+    assert process.stdout is not None
+    address = re.search(r"at http://127\.0\.0\.1:(\d+)/v1; Ctrl-C stops it", process.stdout.readline())
+    assert address, process.communicate()
+    return process, int(address[1])
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected(number):
+    process, port = started("heuristic", "boulware(exponent=4)")
+    with closing(HTTPConnection("127.0.0.1", port)) as client:
+        client.request("GET", "/v1/models")
+        told = json.loads(client.getresponse().read())
+        assert [model["id"] for model in told["data"]] == ["heuristic", "boulware(exponent=4)"]
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=600)
+    assert process.returncode == 128 + number
+    assert errors.strip().startswith("stopped: ") and len(errors.strip().splitlines()) == 1
+    with pytest.raises(OSError, match=r"refused|Connection"):
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/v1/models")
+
+
 @pytest.mark.parametrize(
-    "words",
+    ("words", "said"),
     [
-        ["report", "--run", "RUN", "--out", "OUT/report.html"],
-        ["evaluate", "--run", "RUN", "--json", "OUT/e.json"],
-        ["evaluate", "--member", "tough", "--against", "nice", "--probe", "--json", "OUT/e.json"],
+        ([], "Missing argument 'OCCUPANT...'"),
+        (["heuristicc"], "no occupant is called 'heuristicc'"),
+        (["human(interface='dond.table.game:Terminal')"], "cannot be served: it needs a person"),
+        (["heuristic", "--port", "70000"], "--port must be an integer in 0..65535"),
     ],
-    ids=lambda words: " ".join(words[:2]),
 )
-def test_a_command_stopped_at_twenty_moments_writes_no_half_file(tmp_path, words):
-    assert run_dond("league", "--config", settings(tmp_path, LEAGUE)).returncode == 0
-    places = {"RUN": tmp_path / "runs" / "0001", "OUT": tmp_path / "out"}
-    (tmp_path / "out").mkdir()
-    for place, path in places.items():
-        words = [word.replace(place, str(path)) for word in words]
-    began, draw, heeded = time.monotonic(), random.Random(1), 0
-    assert run_dond(*words).returncode == 0
-    took = time.monotonic() - began
-    for moment in range(20):
-        heeded += stopped_at_random(start(*words), SIGNALS[moment % 2], tmp_path, draw.random() * took)
-    assert heeded
+def test_a_mistake_is_one_sentence(words, said):
+    result = in_process("serve", *words)
+    assert result.returncode == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_port_in_use_is_refused():
+    process, port = started("heuristic")
+    result = in_process("serve", "heuristic", "--port", port)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    assert result.returncode == 2 and f"--port {port} " in result.stderr

@@ -19,7 +19,7 @@ import pytest
 from dond.cli.main import main
 from dond.cli.report import FORMATS
 from dond.report.collect import read_facts
-from dond.report.render import cell_parts, report_html
+from dond.report.render import cell_parts
 from dond.report.sections import report_of
 from dond_marl import __version__
 from dond_marl.dialogues.human_line import stored_human_line
@@ -35,8 +35,7 @@ from league.ledger.run_directory import RunError, command_line, find_run
 from league.tables.blocks import Curves, Dialogue, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
-from league.tables.markdown import report_markdown, section_markdown
-from league.tables.standings import SHORT_COLUMNS
+from league.tables.markdown import report_markdown
 from tests.command import in_process
 from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
 from tests.killing import run as run_league
@@ -291,14 +290,6 @@ def test_changed_rows_and_missing_weights(finished_league, tmp_path):
         assert not any(name.startswith("main") for name in game["record"]["occupants"])
 
 
-def test_unreadable_rows_name_their_round(finished_league, tmp_path, capsys):
-    folder = changed_copy(finished_league, tmp_path / "0001", "UPDATE matches SET seat_0 = 'nobody' WHERE round = 1")
-    with pytest.warns(Notice):
-        assert main(["report", "--run", str(folder)]) == 1
-    error = capsys.readouterr().err
-    assert "BROKEN" in error and "round 2" in error
-
-
 class Checked(HTMLParser):
     """Every element closed in its order; requested addresses, and the cells of every row of a table."""
 
@@ -396,17 +387,6 @@ def _within(wanted, found):
     """Whether texts occur in this order among others."""
     place = iter(found)
     return all(any(each.strip() == text for text in place) for each in wanted)
-
-
-def test_page_opens_with_curves_ladder_and_held_out_result(html, report):
-    keys = [section.key for section in report.sections]
-    assert keys[:3] == ["learning", "ladder", "evaluation"] and len(keys) > 6
-    folded = re.findall(r'<details class="section"><summary><h2 id="([\w-]+)-title">', html.replace("\n", ""))
-    assert folded == keys[3:]
-    ladder = html[html.index('<section id="ladder"') :]
-    heads = re.findall(r'<th scope="col">([^<]+)</th>', ladder[: ladder.index("</thead>")])
-    assert heads[:2] == ["member", "points of ten"] and set(heads[2:]) <= {*SHORT_COLUMNS, "n"}
-    assert re.search(r"Cost: [\d,]+ decisions of main, .* minutes", report.abstract[-1])
 
 
 def test_share_with_a_full_interval_is_unknown():
@@ -588,22 +568,3 @@ def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
             found = Axe().run(page).response["violations"]
             assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
             context.close()
-
-
-def test_n_in_the_caption_or_in_tooltips():
-    exact, share = Figure(Estimate(6.54321, 640, 6.1, 6.9)), number_cell(0.5, "share", 12)
-    table = Table("c", ("points of ten", "deals"), (TableRow("a", (exact, share)),))
-    page = report_html(Report("t", "t", 0.95, (Section("s", "S", (), (table,)),)))
-    body = page[page.index("<tbody>") : page.index("</tbody>")]
-    assert 'title="n 640"' in body and "n = 12 to 640" in page
-    same = table._replace(rows=(TableRow("a", (exact, exact)), TableRow("b", (exact, exact))))
-    page = report_html(Report("t", "t", 0.95, (Section("s", "S", (), (same,)),)))
-    assert page[page.index("<main>") :].count("640") == 1
-
-
-def test_section_markdown_levels_and_signed_differences():
-    table = Table("Caption", ("difference",), (TableRow("a|b", (Figure(Estimate(0.5, 9, -0.1, 1.1), "difference"),)),))
-    section = Section("key", "Title", ("A *note*.",), (table,))
-    lines = section_markdown(section, level=3).splitlines()
-    assert lines[0] == "### Title" and "#### Caption" in lines and lines[-1] == "| a\\|b | +0.50 (-0.10..+1.10) |"
-    assert section_markdown(section, title=False).splitlines()[0] == "A \\*note\\*."

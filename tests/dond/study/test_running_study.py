@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -174,45 +173,14 @@ def test_journal_is_append_only(tmp_path):
         Journal(tmp_path / "other")
 
 
-ENDLESS = """CREATE VIEW events AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)
-    SELECT x AS number, '2026-01-01T00:00:00+00:00' AS at, 0 AS participant, 'x' AS kind, '{}' AS data FROM r"""
-
-
-@pytest.mark.parametrize(
-    ("start", "statement"),
-    [
-        (False, ENDLESS),
-        (True, "CREATE TRIGGER mine AFTER INSERT ON events BEGIN SELECT randomblob(1000000000); END"),
-        (True, "CREATE VIEW other AS SELECT 1"),
-    ],
-)
-def test_journal_with_other_tables_is_refused(tmp_path, start, statement):
-    path = tmp_path / "journal.sqlite"
-    if start:
-        Journal(path).close()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(statement)
-    for read in (lambda: read_journal(tmp_path), lambda: Journal(path).read()):
-        with pytest.raises(JournalError):
-            read()
-
-
 @pytest.mark.parametrize(
     ("at", "participant", "kind", "data"),
     [
-        ("2026-01-01", 0, "arrived", "[" * 100_000 + "]" * 100_000),
         ("2026-01-01", 0, "arrived", "[]"),
         ("2026-01-01", 0, "arrived", '{"key": {}}'),
-        ("2026-01-01", 0, "arrived", "{}"),
         ("yesterday", 0, "arrived", '{"key": ""}'),
         ("2026-01-01", 7, "agreed", "{}"),
         ("2026-01-01", 0, "unheard", "{}"),
-        (
-            "2026-01-01",
-            -1,
-            "opened",
-            '{"condition": "x", "partner": "y", "players": [0, null], "scenario": [[1e9], 2]}',
-        ),
     ],
 )
 def test_journal_with_other_data_is_refused(tmp_path, at, participant, kind, data):
@@ -223,13 +191,6 @@ def test_journal_with_other_data_is_refused(tmp_path, at, participant, kind, dat
         )
     with pytest.raises(JournalError):
         Progress(config()).apply_all(read_journal(tmp_path))
-
-
-def test_journal_alone_has_all_events(tmp_path):
-    RunningStudy(config(), journal := Journal(tmp_path / "journal.sqlite"), Clock()).arrive("one")
-    (tmp_path / "copy").mkdir()
-    shutil.copy(tmp_path / "journal.sqlite", tmp_path / "copy")
-    assert read_journal(tmp_path / "copy") == journal.read() != []
 
 
 def test_blocks_balance_conditions_and_scenarios():

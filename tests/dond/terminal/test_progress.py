@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from dond.terminal.league import LiveWatcher
-from dond.terminal.tables import ConsoleOutput, parts
+from dond.terminal.tables import ConsoleOutput
 from dond.terminal.training import with_bar
 from league.results.league import in_words
-from league.results.progress import PlainWatcher, opening, status_parts
+from league.results.progress import PlainWatcher, status_parts
 from league.results.training import TrainWatcher, training_status
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
@@ -45,12 +45,8 @@ def test_time_is_estimated_after_the_first_round():
     assert status_parts(at(0, 1))[1] == "? left" and status_parts(at(1))[1] == "2 min left"
 
 
-def test_the_progress_line_tells_games_of_matches_from_those_of_practice():
+def test_progress_line_counts_games_of_matches_and_of_practice():
     assert re.findall(r"[\d,]+", " · ".join(status_parts(at(3))))[-2:] == ["43,008", "93,504"]
-
-
-def test_round_time_left_and_pace_come_first_in_the_leagues_progress_line():
-    assert [part.split()[0] for part in " · ".join(status_parts(at(3))).split(" · ")[:3]] == ["round", "28", "6,439"]
 
 
 @pytest.fixture
@@ -75,12 +71,6 @@ def test_an_80_column_terminal_shows_decisions_time_left_and_score_in_one_line(t
     assert len(line) <= 80 and "46,050" in line and "s left" in line and "3.27" in line
 
 
-def test_a_wide_terminal_shows_a_bar_that_fits_beside_the_words(training):
-    screen = console(160)
-    screen.print(with_bar(" · ".join(training_status(training)), 0.5, 160))
-    assert "━" in screen.file.getvalue() and screen.file.getvalue().count("\n") == 1
-
-
 def test_the_line_at_the_start_breaks_between_words(training):
     for terminal, width, most in ((True, 80, 80), (False, 160, 100)):
         screen = console(width, terminal=terminal)
@@ -92,16 +82,6 @@ def test_the_line_at_the_start_breaks_between_words(training):
         assert lines[-1].endswith(" runs/ppo_fast/0001")
 
 
-def test_one_round_is_no_rounds(tmp_path):
-    (tmp_path / "league.yaml").write_text(
-        "league: {rounds: 1, block_size: 8}\nmembers: [heuristic]\nlearners: [{name: main, decisions: 10}]\n"
-    )
-    config = load_config(tmp_path / "league.yaml")
-    told = opening(config, config.env.open_source(), at(0))
-    assert "1 round, then a closing measurement" in told and "1 rounds" not in told
-    assert "1 member and 1 learner," in told
-
-
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
@@ -111,16 +91,8 @@ def test_one_round_is_no_rounds(tmp_path):
         ("its 1 rounds are over", "its 1 round is over"),
     ],
 )
-def test_a_reason_from_the_ledger_is_said_in_words(kept, said):
+def test_reasons_of_the_ledger_are_shown_in_words(kept, said):
     assert in_words(kept) == said
-
-
-def test_a_plain_progress_line_breaks_between_its_parts():
-    screen = console(160, terminal=False)
-    parts(screen, *status_parts(at(3)), "first: main 7.32")
-    first, second = screen.file.getvalue().splitlines()
-    assert first.startswith("round 3/6 ") and max(len(first), len(second)) <= 100
-    assert second.strip().endswith("first: main 7.32") and not second.strip().startswith("·")
 
 
 def test_steps_of_the_closing_analysis_are_shown_in_place():

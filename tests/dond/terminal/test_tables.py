@@ -61,7 +61,7 @@ def test_intervals_go_from_the_last_column_on_and_the_first_keeps_its_own():
     assert "1.00 ±0.10    2.00   3.00" in shown(table, 36)
 
 
-def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column():
+def test_skewed_intervals_are_shown_by_their_ends():
     skewed, even = Figure(Estimate(0.0, 9, 0.0, 0.5), "share"), Figure(Estimate(0.5, 9, 0.4, 0.6), "share")
     bounds, unknown = Figure(Estimate(math.nan, 0, 0.2, 0.4)), Figure(Estimate(math.nan, 0, math.nan, math.nan))
     rows = (
@@ -73,18 +73,6 @@ def test_an_interval_that_is_no_margin_is_told_by_its_ends_in_all_of_its_column(
     assert "0.0% (0.0%..50.0%)" in text and "50.0% (40.0%..60.0%)" in text and "50.0% ±10.0%" in text
     assert "0.20..0.40" in text and "0.20..0.40" in shown(Table("", ("skewed", "even", "bounds"), rows), 20)
     assert text.splitlines()[-3].split() == ["c", "-", "-", "-"]
-
-
-def test_a_number_of_games_that_all_figures_share_is_told_once():
-    assert "Ratings (n = 1,234)" in shown(
-        Table(
-            "Ratings",
-            ("take",),
-            (TableRow("a", (number_cell(1.0, n=1234),)), TableRow("b", (number_cell(2.0, n=1234),))),
-        ),
-        80,
-    )
-    assert "(n =" not in shown(Table("Ratings", ("take",), (TableRow("a", (number_cell(5, "count"),)),)), 80)
 
 
 def test_members_are_numbered_in_the_ladder_and_stand_above_columns_by_their_number():

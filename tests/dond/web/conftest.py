@@ -42,7 +42,7 @@ def browser():
 
 @pytest.fixture
 def look(browser, address):
-    """Open a page of a fresh browser window; what it complains of, and whom it asks, is looked at afterwards."""
+    """Open a page of a fresh browser window; its complaints and requests are checked afterwards."""
     contexts, problems, asked = [], [], set()
 
     def open_(path="/", size=WIDE, scheme="light", *, toured=True):

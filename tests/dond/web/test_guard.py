@@ -113,6 +113,7 @@ def test_password_is_taken_from_the_form_only(tmp_path):
     assert here.get("/").status_code == 200
 
 
+@pytest.mark.slow
 def test_other_loopback_address_with_a_key(tmp_path):
     with serving(tmp_path, "--key", "--host", "127.0.0.2", host="127.0.0.2") as at:
         key = re.search(r"\?key=([\w-]{32})", (tmp_path / "server.log").read_text())[1]
@@ -153,6 +154,7 @@ def test_command_errors(tmp_path, capsys):
             assert line.startswith(f"--{key} ") and line.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_slow_ledgers_do_not_block_other_pages(tmp_path):
     state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2))), Rules()), Action(Act.DISAGREE))
     (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n" * 1000)

@@ -18,7 +18,6 @@ from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action  # noqa: E402
 from dond_marl.records.record import from_json, replay  # noqa: E402
 from partners.scripted.generated import describe_spec  # noqa: E402
-from tests.dond.web.browser import HOSTILE  # noqa: E402
 
 PATIENCE = 120  # seconds until a partner has answered
 
@@ -96,11 +95,6 @@ def test_stranger_is_named_after_the_game_and_met_again(player):
     assert [record.occupants[1] for record in player.games()] == [name, name]
     player.send("next", number="1")
     assert player.client.get("/replay", params={"file": str(player.book)}).text.count(escape(describe_spec(name))) == 1
-
-
-def test_other_partners_are_not_described(player):
-    player.deal("pushover")
-    assert "Meet it again" not in player.send("act", act="END", sure="1")
 
 
 def test_reload_and_repeated_forms_change_nothing(player):
@@ -223,8 +217,3 @@ def test_oldest_session_is_dropped(player, monkeypatch):
     player.deal("tough")
     player.client.cookies.clear()
     assert player.client.get(first).url.path == "/" and player.client.get(player.address).url.path == player.address
-
-
-def test_hostile_names_are_escaped(player):
-    text = player.client.post("/deal", data={"typed": HOSTILE[0]}).text
-    assert "<img" not in text and "&lt;img" in text

@@ -13,7 +13,7 @@ from dond.web.league_follower import Leagues  # noqa: E402
 from dond.web.occupants import Desk  # noqa: E402
 from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply  # noqa: E402
-from dond_marl.occupants import ANYTHING, Permission  # noqa: E402
+from dond_marl.occupants import Permission  # noqa: E402
 from dond_marl.records.record import record_of, to_line  # noqa: E402
 from tests.command import played_league  # noqa: E402
 from tests.loopback import without_proxy_and_key  # noqa: E402
@@ -62,18 +62,6 @@ def look_at(client, game: dict[str, str], **more: str) -> None:
         for step in (0, 1):
             params = {**game, "step": str(step), "seat": str(step), **more}
             assert client.get(path, params=params).status_code == 200
-
-
-def test_a_book_queries_no_model(tmp_path, lookups):
-    (tmp_path / "book.jsonl").write_text(
-        record("llm")
-        + record("human", "mixture(of=[llm, tough])")
-        + record("trembling(of='\uff4c\uff4c\uff4d')")  # letters of full width, which Python reads as llm
-    )
-    client = pages(tmp_path, [], typed=ANYTHING, stored=ANYTHING)
-    for game in "123":
-        look_at(client, {"file": str(tmp_path / "book.jsonl"), "game": game})
-    assert not lookups
 
 
 def test_a_watched_member_called_like_a_model_queries_none(tmp_path, lookups):

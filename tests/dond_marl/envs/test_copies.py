@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import gc
 import itertools
 import pickle
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -113,27 +111,3 @@ def play_on(api: Api, env: Any) -> list[State]:
             env.reset()
         api.step(env, api.legal(env, rng)) if not game.negotiation.is_over else None
     return games
-
-
-def growth(name: str, resets: int) -> int:
-    """Blocks of memory that ``resets`` resets leave behind, each with the first act of a game."""
-    api, rng = APIS[name], np.random.default_rng(5)
-    env = api.make()
-    env.reset(seed=5)
-
-    def play(number: int) -> int:
-        for _ in range(number):
-            env.reset()
-            api.step(env, api.legal(env, rng))
-        env.reset(options={"scenario": Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))})
-        gc.collect()
-        return sys.getallocatedblocks()
-
-    before = play(1000)  # fills what is kept once for all games
-    return play(resets) - before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["parallel, flat, arrays", "one seat, discrete, dict"])
-def test_resets_do_not_leak_memory(name):
-    assert growth(name, 1_500) < 1_200  # of which what is kept once for all games

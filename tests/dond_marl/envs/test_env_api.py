@@ -20,7 +20,6 @@ from pettingzoo.test import (
     api_test,
     parallel_api_test,
     parallel_seed_test,
-    performance_benchmark,
     render_test,
     seed_test,
 )
@@ -67,12 +66,6 @@ def test_the_aec_environment_and_its_views_pass_pettingzoos_render_test():
     render_test(partial(deal_or_no_dialog_v0.env, illegal="forfeit"))
     for actions, seen in VIEWS:  # views forfeit by default
         render_test(lambda actions=actions, seen=seen, **mode: view(deal_or_no_dialog_v0.env(**mode), actions, seen))
-
-
-@pytest.mark.slow  # it plays for five seconds
-def test_environment_that_forfeits_passes_pettingzoos_benchmark(capsys):
-    performance_benchmark(deal_or_no_dialog_v0.env(illegal="forfeit"))
-    assert "turns per second" in capsys.readouterr().out
 
 
 def test_the_parallel_environment_passes_pettingzoos_api_and_seed_tests():

@@ -1,7 +1,7 @@
 """Where its rules coincide with ours, OpenSpiel's ``bargaining`` (Lewis et al. 2017, offers and Agree alone) agrees.
 
-They coincide while only PROPOSE and AGREE are said. One rule differs by design: OpenSpiel's last offer can never become
-a deal, while our turn limit is a final selection, where two claims that add up to the pool are one.
+They coincide while PROPOSE and AGREE are the only acts. One rule differs by design: OpenSpiel's last offer can never
+become a deal, while our turn limit is a final selection, where two claims that add up to the pool are one.
 """
 
 from __future__ import annotations

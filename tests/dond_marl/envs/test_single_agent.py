@@ -9,21 +9,25 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
+from dond_marl.conformance import check_partner
 from dond_marl.envs.aec import OrderError
+from dond_marl.envs.features import BaseLayout
+from dond_marl.envs.policy_partner import PolicyPartner, view_masks
 from dond_marl.envs.single_agent import PartnerError
 from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
-from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, apply
+from dond_marl.errors import InputError
+from dond_marl.game import Act, IllegalAct, Rules, Scenario
 from dond_marl.occupants import OccupantNameError, Spec, catalogue, seat_occupant
-from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Decisions, Traits, Turns, decide
+from dond_marl.rollout import OccupantError, rollout
+from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.seats import Cause, Decisions, Traits, Turns, decide
+from dond_marl.splits import action_index
+from league.evaluation.heldout_score import before_and_after, heldout_score
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 SURE, FREE = Traits(deterministic=True), Traits()
@@ -159,38 +163,6 @@ def test_noise_per_turn_and_per_game():
     assert all(np.isnan(turn.noise).all() and np.isnan(turn.game_noise).all() for turn in sure.seen)
 
 
-@settings(max_examples=80)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.sampled_from(["ends", "rejects"]), st.booleans())
-def test_single_turn_equals_the_batched_engine(seed, max_turns, disagree, reveal):
-    rng = np.random.default_rng(seed)
-    scenarios, rules = open_source("uniform").draw(rng, 1), Rules(max_turns, disagree)
-    table = GameBatch(scenarios._replace(prior="uniform"), rules, reveal_partner_utilities=reveal)
-    state = State(scenarios.scenario(0), rules)
-    while table.open:
-        noise, game_noise = rng.random((1, 8)), rng.random((1, 8))
-        batched = table.turns(noise, game_noise)
-        single = turn_of(state, prior="uniform", reveal_partner_utilities=reveal, noise=noise, game_noise=game_noise)
-        for name in Turns._fields:
-            one, other = getattr(single, name), getattr(batched, name)
-            if name == "history":
-                assert one.turns_taken == other.turns_taken
-                pairs = [(one.act, other.act), (one.oA, other.oA)]
-            elif isinstance(one, np.ndarray):
-                pairs = [(one, other)]
-            else:
-                assert one == other, name
-                continue
-            for a, b in pairs:
-                assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), name
-        assert (single.size, single.turns_taken, single.seat) == (batched.size, batched.turns_taken, batched.seat)
-        act = int(
-            rng.choice(5, p=batched.act_mask[0] * [4, 2, 1, 1, 1] / (batched.act_mask[0] * [4, 2, 1, 1, 1]).sum())
-        )
-        oA = rng.integers(0, batched.counts[0] + 1)
-        table.step(decide(np.array([act]), oA[None]))
-        state = apply(state, Action(Act(act), tuple(oA.tolist())))
-
-
 @pytest.mark.parametrize("seat", [0, 1])
 def test_view_and_rollout_play_the_same_games(seat):
     agent, partner = seat_occupant("boulware"), seat_occupant("heuristic")
@@ -250,38 +222,17 @@ def test_every_local_occupant_can_be_the_partner(name, tmp_path):
         (Says(7), "the partner Says in seat_0 failed: ValueError: act_type must be in 0..4; got 7..7"),
     ],
 )
-@pytest.mark.parametrize("illegal", ["raise", "forfeit", None])
+@pytest.mark.parametrize(
+    "illegal",
+    [
+        "raise",
+        "forfeit",
+    ],
+)
 def test_illegal_act_of_the_partner_names_it(partner, complaint, illegal):
     env = against(partner, seat=1, illegal=illegal)
     with pytest.raises(PartnerError, match=complaint):
         env.reset()
-
-
-class Broken:
-    traits = Traits(deterministic=True)
-
-    def __init__(self, answer: object) -> None:
-        self.answer = answer
-
-    def act(self, turns: Turns) -> Decisions:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-@pytest.mark.parametrize(
-    ("answer", "complaint"),
-    [
-        (KeyError("net"), "the partner Broken in seat_0 failed: KeyError: 'net'"),
-        (decide(np.zeros(2), np.zeros((2, 3))), r"need act_type\[1\] and oA\[1, 3\]"),
-        (decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.zeros((1, 3))), "must be whole numbers"),
-        (None, r"failed: TypeError: act must return Decisions \(use dond_marl.seats.decide.*got NoneType"),
-        ([0, [0, 0, 0]], "act must return Decisions .*got list"),
-    ],
-)
-def test_failing_partner_is_named(answer, complaint):
-    with pytest.raises(PartnerError, match=complaint):
-        against(Broken(answer), seat=1).reset()
 
 
 @dataclass
@@ -356,12 +307,6 @@ def test_invalid_arguments():
         against("heuristik")
 
 
-def test_partner_name_has_its_parameters():
-    env = against({"kind": "boulware", "exponent": 4})
-    assert env.partner_name == "boulware(exponent=4)"
-    assert against("boulware(exponent=4)").partner_name == env.partner_name
-
-
 def test_partner_observes_the_prior_and_no_agent_values():
     values = ((0, 0, 5), (3, 3, 3))
     for mine in values:
@@ -384,3 +329,117 @@ def test_infos_are_copies():
     *_, info = env.step(END)
     info["outcome"]["ending"] = "?"
     assert env.game.infos["seat_0"]["outcome"]["ending"] == "END"
+
+
+# -- A policy from elsewhere in a seat: it is shown what the view shows, and says what the view takes------------
+
+
+def greedy(_seen, masks):
+    """Agrees if it may, otherwise asks for everything."""
+    everything = [masks[:, 5 + 5 * item : 10 + 5 * item].sum(axis=1) - 1 for item in range(3)]
+    return np.stack([np.where(masks[:, Act.AGREE], Act.AGREE, Act.PROPOSE), *everything], axis=1)
+
+
+def first_legal(_seen, masks):
+    """The last legal offer that keeps the most by number, as a numbered act."""
+    return 124 - masks[:, 124::-1].argmax(axis=1)
+
+
+def test_a_policy_is_a_function():
+    with pytest.raises(InputError):
+        PolicyPartner(3)
+
+
+def test_policy_partner_conforms():
+    short = [(Rules(1), False), (Rules(10), False), (Rules(5, "rejects"), False)]
+    check_partner(PolicyPartner(greedy), max_count=4, variants=short)
+    check_partner(PolicyPartner(first_legal, "discrete"), max_count=4, variants=short)
+
+
+@pytest.mark.parametrize("form", ["flat", "discrete"])
+def test_policy_partner_observes_the_same_as_the_view(form):
+    """The same games, once in the view and once as a partner: the same rows, bit by bit, and the same scores."""
+    shown: dict[str, list] = {"view": [], "seat": []}
+    say = greedy if form == "flat" else first_legal
+
+    def policy(where):
+        def answer(seen, masks):
+            shown[where].extend((row.tobytes(), mask.tobytes()) for row, mask in zip(seen, masks, strict=True))
+            return say(seen, masks)
+
+        return answer
+
+    scenarios = open_source("lewis").draw(np.random.default_rng(0), 40)
+    env = view(SingleAgentView(deal_or_no_dialog_v0.env(), "linear", seat=0), form)
+    scores, asked = [], policy("view")
+    for row in range(scenarios.size):
+        seen, _ = env.reset(options={"scenario": scenarios.scenario(row)})
+        ended = False
+        while not ended:
+            action = asked(seen[None], env.action_masks()[None])[0]
+            seen, reward, ended, _, _ = env.step(int(action) if form == "discrete" else action)
+        scores.append(reward)
+    partner = PolicyPartner(policy("seat"), form)
+    for row in range(scenarios.size):
+        one = rollout((partner, seat_occupant("linear")), scenarios.rows(slice(row, row + 1)), seed=0)
+        assert one.scores[0, 0] == scores[row]
+    assert shown["view"] == shown["seat"] and len(shown["view"]) > 60
+
+
+def test_masks_equal_the_views():
+    env = {form: view(gymnasium.make("DealOrNoDialog-v0", seat=0), form) for form in ("flat", "discrete")}
+    turns = GameBatch(pack([TABLE], "uniform"), Rules()).turns()
+    for form, each in env.items():
+        each.reset(options={"scenario": TABLE})
+        assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
+
+
+def test_illegal_answer_becomes_end():
+    turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
+    answers = np.array([[Act.AGREE, 0, 0, 0], [Act.PROPOSE, 2, 0, 0], [Act.INSIST, 1, 2, 0]])
+    said = PolicyPartner(lambda _seen, _masks: answers).act(turns)
+    assert said.act_type.tolist() == [Act.END, Act.END, Act.INSIST]
+    assert said.oA.tolist() == [[0, 0, 0], [0, 0, 0], [1, 2, 0]]
+    assert said.cause.tolist() == [Cause.ILLEGAL, Cause.ILLEGAL, Cause.FREE]
+    numbers = action_index(answers[:, 0], answers[:, 1:], 4)
+    again = PolicyPartner(lambda _seen, _masks: numbers, "discrete").act(turns)
+    assert again.act_type.tolist() == said.act_type.tolist() and (again.cause == said.cause).all()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [*(np.zeros(shape, int) for shape in ((3, 3), (2, 4))), np.zeros((3, 4)), np.full((3, 4), 5), None, "no"],
+    ids=str,
+)
+def test_policy_answer_outside_the_action_space_is_refused(answer):
+    turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
+    with pytest.raises(ValueError, match=r"whole numbers in 0\.\.4 of shape \[3, 4\]"):
+        PolicyPartner(lambda _seen, _masks: answer).act(turns)
+    with pytest.raises(OccupantError, match="InvalidAction"):
+        rollout(
+            (PolicyPartner(lambda _seen, _masks: answer), seat_occupant("linear")), pack([TABLE], "uniform"), seed=0
+        )
+
+
+def test_games_outside_the_layout_are_refused():
+    partner = PolicyPartner(greedy)
+    for scenario, rules in ((Scenario((5, 0, 0), ((2, 0, 0), (2, 0, 0))), Rules()), (TABLE, Rules(11))):
+        with pytest.raises(ValueError, match="up to 4 items of a type and 10 turns; these have"):
+            partner.act(GameBatch(pack([scenario], "uniform"), rules).turns())
+    wider = PolicyPartner(first_legal_of_five, "discrete", BaseLayout(5, 11))
+    assert wider.act(GameBatch(pack([scenario], "uniform"), Rules(11)).turns()).act_type.tolist() == [Act.PROPOSE]
+
+
+def first_legal_of_five(seen, masks):
+    assert seen.shape[1] == 15 and masks.shape[1] == 2 * 6**3 + 3
+    return masks.argmax(axis=1)
+
+
+def test_heldout_score(capsys):
+    result = heldout_score("pushover")
+    assert result.points.n == 2 * 1977 and 1 < result.points.mean < 4 and result.deals > 0.9
+    with before_and_after(PolicyPartner(greedy)):
+        pass
+    told = capsys.readouterr().out
+    assert told.startswith("points of ten against heuristic, held-out scenarios: ") and told.count("±") == 2
+    assert told.endswith("s\n") and " before, " in told

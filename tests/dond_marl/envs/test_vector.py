@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers.vector import FlattenObservation, NormalizeObservation, RecordEpisodeStatistics
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.envs.single_agent import PartnerError
@@ -119,14 +119,6 @@ def test_gymnasium_wrappers_take_both_autoreset_modes(mode):
     env.close()
 
 
-@pytest.mark.parametrize(("wrapper", "observations"), [(NormalizeObservation, "box"), (FlattenObservation, "dict")])
-def test_observation_wrappers_take_next_step_autoreset(wrapper, observations):
-    env = wrapper(DealVectorEnv(4, autoreset="next_step", actions="discrete", observations=observations))
-    env.reset(seed=1)
-    seen, *_ = env.step(np.full(4, 252))  # END
-    assert seen.shape == env.observation_space.shape and seen.shape[0] == 4
-
-
 def test_rendering_vector_is_gymnasiums_own():
     with pytest.raises(InputError, match="vectorization_mode='sync'"):
         gymnasium.make_vec("DealOrNoDialog-v0", 2, render_mode="rgb_array")
@@ -166,7 +158,7 @@ def test_vector_seats_and_skipped_games():
 
 
 class Failing:
-    """Answers what may not be said."""
+    """Answers an illegal act."""
 
     traits = Traits(deterministic=True, memoryless=True)
 

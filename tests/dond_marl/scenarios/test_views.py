@@ -225,6 +225,7 @@ def test_scenarios_that_are_no_renaming_or_swap_of_each_other_do_not(one, other)
     assert (first == second) == (other in alike(one))
 
 
+@pytest.mark.slow
 def test_the_legal_space_holds_475_orbits():
     space = lewis_space()
     by_hand: dict[Scenario, int] = {}

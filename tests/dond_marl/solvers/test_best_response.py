@@ -226,17 +226,6 @@ def test_splits_are_numbered_lexicographically():
     assert (splits.oA[0] + complement == [1, 2, 1]).all()
 
 
-def test_response_is_solved_per_partner():
-    """Against another than it expects it still plays legal, sensible games."""
-    response, space = BestResponse("boulware"), open_source("lewis", split="paper_test").table
-    for other in ("random", "tough", "nice_tit_for_tat"):
-        for pair in ((response, seat_occupant(other)), (seat_occupant(other), response)):
-            games = rollout(pair, space, Rules(4), seed=1)
-            assert games.turns.min() >= 1
-    score = rollout((response, seat_occupant("heuristic")), space, Rules(4), seed=1).scores[:, 0].mean()
-    assert score > 4
-
-
 def test_revealed_values_are_seen_by_both():
     """The heuristic does not use revealed values, so this is the best response with the partner's values revealed."""
     partner, rules, space = seat_occupant("heuristic"), Rules(2), lewis_space().rows(slice(None, None, 5))
@@ -263,15 +252,6 @@ def test_inexact_cases_are_refused():
     with pytest.raises(OccupantError) as error:
         rollout((BestResponse("heuristic"), seat_occupant("heuristic")), scenarios._replace(prior="uniform"), seed=0)
     assert isinstance(error.value.__cause__, OutOfReach)
-
-
-def test_claim_beyond_the_pool_is_refused():
-    class Greedy(Whimsical):
-        def act(self, turns):
-            return decide(np.zeros(turns.size), np.full((turns.size, 3), 2))
-
-    with pytest.raises(ValueError):
-        best_response_value(Greedy(0), contexts_in(pack(TINY), 0), 0)
 
 
 def test_a_worked_example():

@@ -231,16 +231,6 @@ def test_scores_that_no_split_pays_are_a_bug(scores):
         played([THREE_OPINIONS] * 3, [(8, 4), scores, None])
 
 
-def test_points_without_a_deal_are_a_bug():
-    with pytest.raises(ImpossibleScore):
-        efficiency(pack([THREE_OPINIONS] * 2), np.array([[8, 4], [8, 4]], dtype=np.int16), np.array([True, False]))
-
-
-def test_arrays_that_do_not_fit_the_scenarios_are_refused():
-    with pytest.raises(ValueError):
-        efficiency(pack([THREE_OPINIONS] * 2), np.zeros((3, 2), dtype=np.int16), np.zeros(3, dtype=bool))
-
-
 def test_the_best_splits_of_mixed_scales_are_no_bug_by_rounding():
     scenarios = open_source("uniform").draw(np.random.default_rng(4), 2000)
     scores = scores_of(solve(scenarios, 4).utilitarian, scenarios, 4)

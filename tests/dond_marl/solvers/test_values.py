@@ -146,7 +146,9 @@ def test_policy_value_equals_deterministic_play(pair, turns):
     assert policy_value(partners, SOME, rules) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("turns", [2, 3, 10])
+@pytest.mark.parametrize(
+    "turns", [3, pytest.param(2, marks=pytest.mark.slow), pytest.param(10, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("pair", [("random", "heuristic"), ("expert(greedy=False)", "nice"), (Ender(), Ender())])
 def test_policy_value_agrees_with_many_games(pair, turns):
     partners, rules = tuple(map(seat_occupant, pair)), Rules(turns)

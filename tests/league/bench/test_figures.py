@@ -46,6 +46,7 @@ def test_one_replicate_has_no_noise_and_no_scenario_no_mean():
     assert math.isnan(noisy_mean(Tally(np.zeros((3, GROUPS)), np.zeros((3, GROUPS))))[0])
 
 
+@pytest.mark.slow
 def test_interval_has_its_nominal_coverage():
     rng, field, covered = np.random.default_rng(5), lewis_field(), 0
     truth = rng.random((2, 1, field.source.table.size)) * 6

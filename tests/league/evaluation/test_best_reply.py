@@ -20,7 +20,7 @@ RULES = Rules(6)
 
 
 class Counted:
-    """Linear, which remembers how many turns it was asked to answer."""
+    """Linear, which counts the turns of its queries."""
 
     def __init__(self):
         self.asked, self._inner = 0, seat_occupant("linear")

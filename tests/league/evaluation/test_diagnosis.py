@@ -1,4 +1,4 @@
-"""A diagnosis: what acts lose is what a member earns less than the best response; order is told from luck."""
+"""A diagnosis: what acts lose is what a member earns less than the best response; order is distinguished from luck."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ RATES = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)  # of acts that are chance: the more, th
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_six_policies_of_known_order_are_ranked_in_that_order(seed):
-    """200 games each, asked by prompts and read by replies, as a language model is: Kendall's tau is 1."""
+    """200 games each, queried by prompts and read by replies, as a language model is: Kendall's tau is 1."""
     server = PolicyServer({})
     try:
         lost = []

@@ -1,4 +1,4 @@
-"""An evaluation is right by hand, agrees with itself, is written and drawn, and tells a user's mistakes in a line."""
+"""An evaluation is right by hand, agrees with itself, is written and drawn, and names a user's mistakes in a line."""
 
 from __future__ import annotations
 

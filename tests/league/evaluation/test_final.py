@@ -156,7 +156,7 @@ def test_stored_references_need_their_rules():
 
 
 class Counted:
-    """Somebody who counts how often it is asked, and is otherwise who it was."""
+    """A partner that counts its queries, and is otherwise unchanged."""
 
     def __init__(self, who):
         self.who, self.asked = seat_occupant(who), 0
@@ -170,7 +170,7 @@ class Counted:
 
 
 def computed_against(opponents, rules):
-    """Somebody meets them on 20 scenarios: what came out, how often they were asked, and the responses looked for."""
+    """Play 20 scenarios: the figures, the numbers of queries, and the responses computed."""
     partners, progress = {name: Counted(name) for name in opponents}, []
     found = final_evaluation(
         {"main": "linear"},

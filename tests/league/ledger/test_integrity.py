@@ -196,15 +196,3 @@ def test_changed_settings_are_damage(table, whole, tmp_path):
 @pytest.mark.parametrize("place", PLACES)
 def test_damaged_byte_is_repaired_or_refused(place, whole, tmp_path):
     assert resumed_after_damage(whole, tmp_path / "copy", place, 0) or place == "the ledger"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-def test_three_hundred_damages_are_repaired_or_refused(whole, tmp_path):
-    equal = dict.fromkeys(PLACES, 0)
-    for seed in range(300):
-        place = PLACES[seed % len(PLACES)]
-        equal[place] += resumed_after_damage(whole, tmp_path / str(seed), place, 1000 + seed)
-        shutil.rmtree(tmp_path / str(seed))
-    print(equal)
-    assert all(equal[place] == 75 for place in PLACES[1:]) and equal["the ledger"] > 0, equal

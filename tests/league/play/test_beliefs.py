@@ -18,7 +18,7 @@ from tests.league.play.backend_tasks import ENV, SEED, practice
 NAMES = ("pushover", "tough", "ultimatum")
 
 
-def test_it_names_those_whom_it_meets_and_nobody_else(tmp_path):
+def test_belief_members_are_the_opponents_of_practice(tmp_path):
     blobs = tmp_path
     task = practice(blobs, ["tough", "pushover"])
     learner = LearnerConfig(

@@ -8,7 +8,7 @@ from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, 
 from partners.network.checkpoint import pack
 
 
-def test_old_acts_are_deleted_and_a_round_whose_weights_are_gone_stops_nobody(tmp_path):
+def test_old_acts_are_deleted_and_a_round_without_weights_stops_no_later_one(tmp_path):
     """Weights 0 and 1 have acts of their own; those of 1 are the newest."""
     acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
     weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]

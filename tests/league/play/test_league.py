@@ -51,6 +51,7 @@ def same_on(tmp_path, config, *backends):
     return alone
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_ledger_of_one_process(tmp_path):
     same_on(tmp_path, write_settings(tmp_path, 3), ["--workers", 2])
 
@@ -69,6 +70,7 @@ def test_all_backends_write_the_same_ledger_and_weights(tmp_path):
     assert weights
 
 
+@pytest.mark.slow
 def test_a_run_killed_with_workers_resumes_without_them_to_the_same_ledger(tmp_path):
     config, folder = write_settings(tmp_path, 15), tmp_path / "runs" / "0001"
     process = subprocess.Popen(command("--config", config, "--workers", 2), stdout=subprocess.DEVNULL)
@@ -103,6 +105,7 @@ def test_a_stop_ends_a_league_whose_member_hangs(tmp_path):
     assert gone(process.pid)
 
 
+@pytest.mark.slow
 def test_a_member_that_ends_its_process_forfeits_and_changes_no_other_match(tmp_path, monkeypatch):
     config = write_settings(tmp_path, 1)
     with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):

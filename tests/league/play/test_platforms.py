@@ -10,8 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.command import in_process
-from tests.league.play.test_league import ROOT, contents, write_settings
+import pytest
+
+from tests.league.play.test_league import ROOT, write_settings
 
 NO_FORK = "os.fork os.forkpty"
 NOT_ON_WINDOWS = (
@@ -48,16 +49,7 @@ def dond(lacking: str, *words: object, cwd: Path) -> subprocess.CompletedProcess
     return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, input="")
 
 
-def test_two_workers_leave_the_ledger_of_one_process_where_no_process_can_be_forked(tmp_path):
-    config = write_settings(tmp_path, 2)
-    here = in_process("league", "--config", config, "--workers", 1, "--quiet", cwd=tmp_path)
-    assert here.returncode == 0, here.stderr
-    done = dond(NO_FORK, "league", "--config", config, "--workers", 2, "--quiet", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    alone, two = (contents(folder) for folder in sorted((tmp_path / "runs").iterdir()))
-    assert two == alone
-
-
+@pytest.mark.slow
 def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refused_in_a_sentence(tmp_path):
     config = write_settings(tmp_path, 1)
     done = dond(NOT_ON_WINDOWS, "league", "--config", config, "--workers", 1, "--quiet", cwd=tmp_path)
@@ -68,6 +60,7 @@ def test_without_what_windows_lacks_a_league_is_played_here_and_workers_are_refu
     assert done.returncode == 0 and "finished" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_training_is_saved_without_what_windows_lacks(tmp_path):
     lacking = NOT_ON_WINDOWS.replace("os.register_at_fork ", "")  # which PyTorch's build for Linux calls
     (tmp_path / "train.yaml").write_text(

@@ -35,7 +35,7 @@ def all_ended() -> bool:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_every_row_is_called_once_and_its_place_is_told(workers):
+def test_every_row_is_called_once_with_its_index(workers):
     assert dict(in_processes(square, [(number,) for number in (3, 1, 2)], workers)) == {0: 9, 1: 1, 2: 4}
     assert list(in_processes(square, [], workers)) == []
 
@@ -48,7 +48,7 @@ def test_every_row_is_called_once_and_its_place_is_told(workers):
         (9, RunFailure, "ended from outside"),
     ],
 )
-def test_what_goes_wrong_in_a_worker_is_told_and_no_worker_stays(number, kind, words):
+def test_errors_in_a_worker_are_raised_and_no_worker_stays(number, kind, words):
     with pytest.raises(kind, match=words):
         list(in_processes(square, [(number,), (1,)], 2))
     assert all_ended()

@@ -40,12 +40,12 @@ def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
     assert not expensive_to_query(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
 
 
-def test_a_path_names_nobody():
+def test_a_path_names_no_occupant():
     assert kinds_in(parse_spec("checkpoint(path='runs/llm/a (llm).json')")) == {"checkpoint"}
     assert {"mixture", "llm"} <= kinds_in(parse_spec("mixture(of=['heuristic', 'llm(provider=hf)'])"))
 
 
-def test_a_network_of_the_league_sits_down_greedy_where_that_is_asked(tmp_path):
+def test_a_network_of_the_league_is_greedy_on_request(tmp_path):
     state, content = first_state(LearnerConfig(name="main", hidden=(8,)), EnvConfig(), hinted=False, seed=1)
     write_blob(tmp_path, content)
     main = Entrant(Member("main", None, "main"), state.blob)

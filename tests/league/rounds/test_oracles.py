@@ -104,6 +104,7 @@ def test_oracle_gets_the_value_of_the_best_response(finished):
         assert value.exact
 
 
+@pytest.mark.slow
 def test_kills_and_workers_change_nothing(tmp_path, finished):
     for name in ("whole", "killed", "workers"):
         write_settings(tmp_path, name)

@@ -178,16 +178,6 @@ def test_run_killed_before_its_start(tmp_path):
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 
 
-def test_run_whose_ledger_lost_its_rows_is_not_begun_again(tmp_path):
-    config, folder = write_settings(tmp_path, 1), tmp_path / "runs" / "0001"
-    assert run("--config", config).returncode == 0
-    (folder / "ledger.sqlite").write_bytes(b"")
-    for words in (("--resume", folder), ("--config", config, "--resume", folder), ("--config", config, "--resume")):
-        done = run(*words)
-        assert done.returncode == 1 and "lost its rows" in done.stderr
-    assert (folder / "ledger.sqlite").stat().st_size <= 4096
-
-
 def test_lost_settings_file_is_rewritten(finished):
     folder = finished[1]
     settings = folder / "config.yaml"
@@ -255,17 +245,6 @@ def test_other_settings_are_refused(finished):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "env.max_turns: 6 -> 5" in done.stderr and "league.rounds: 1 -> 9" in done.stderr
     assert fingerprint(folder) == before
-
-
-def test_paths_may_change_between_start_and_resume(tmp_path, data_dir):
-    config = write_settings(tmp_path, 1)
-    source = ["--set", "env.scenarios=self_play", "--set", f"env.data_dir={data_dir}"]
-    assert run("--config", config, *source).returncode == 0
-    (tmp_path / "moved").symlink_to(data_dir)
-    (tmp_path / "runs").rename(tmp_path / "elsewhere")
-    source[-1] = f"env.data_dir={tmp_path / 'moved'}"
-    done = run("--config", config, *source, "--resume", tmp_path / "elsewhere" / "0001")
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

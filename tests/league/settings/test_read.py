@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +9,9 @@ from pydantic import ValidationError
 
 from dond_marl.game import Rules
 from dond_marl.scenarios.data import DataError
-from league.settings.layers import read_yaml
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config, differences, dump, load_config, other_settings, parse
 from league.settings.sections import EnvConfig, MemberConfig
-from league.settings.training import TrainConfig
 from partners.rosters import plain_name, roster
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,37 +78,6 @@ def test_missing_data_folder_is_an_error_on_opening(tmp_path):
     env = load_config(LEAGUE, ["env.scenarios=self_play", f"env.data_dir={tmp_path / 'none'}"]).env
     with pytest.raises(DataError, match="no such data file"):
         env.open_source()
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("league*.yaml")), ids=lambda path: path.name)
-def test_league_config_holds_no_defaults(path):
-    config, written = load_config(path), read_yaml(path.read_bytes())[0]
-    assert dump(config) == dump(load_config(path))
-    for section in written.keys() - {"members", "gate", "heldout", "learners", "oracles", "stages"}:
-        for key in written[section].keys() - {"rounds", "block_size", "output_dir"}:
-            default = getattr(getattr(Config(), section), key)
-            assert written[section][key] != default, f"{section}.{key}"
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
-def test_configs_use_one_thread(path):
-    """Beside other work on the same cores two threads take several times the processor time of one."""
-    content = read_yaml(path.read_bytes())[0]
-    assert (
-        content.get("threads", 1)
-        == content.get("training", {}).get("threads", 1)
-        == TrainConfig().training.threads
-        == 1
-    )
-
-
-def test_reading_settings_loads_no_heavy_library():
-    code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from league.settings.read import load_config; "
-        f"load_config({str(LEAGUE)!r}); print(sorted({{'torch', 'transformers', 'groq', 'ray'}} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # --- Written down and compared --------------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ def test_max_gini_ce_of_chicken_by_hand():
 
 
 def test_dominated_members_only_in_coarse_equilibria():
-    """Told to give way late, a seat gives way at once: no correlated equilibrium names it, the coarse one does."""
+    """Advised to give way late, a seat gives way at once: no correlated equilibrium names it, the coarse one does."""
     made = max_gini_ce(LATE)
     assert made.chances == pytest.approx(np.array([[5, 10], [10, 9], [0, 0]]) / 34, abs=1e-5) and made.gap < 1e-5
     assert max_gini_cce(LATE).chances[2].sum() > 0.05

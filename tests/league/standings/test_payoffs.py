@@ -53,7 +53,7 @@ def test_cells_by_hand():
     assert payoffs.mean[0, 0, 1] == 6 and payoffs.mean[1, 1, 0] == 4
     assert payoffs.games[0, 0, 1] == 3 and payoffs.games.sum() == 6
     assert payoffs.variance[0, 0, 1] == pytest.approx(4)  # of 8, 4, 6
-    # As in tests/dond_marl/solvers/test_metrics.py: influences (14 - 12) / 3 and (4 - 6) / 3, 2 / 1 * (4/9 + 4/9).
+    # As in tests/dond_marl/test_statistics.py: influences (14 - 12) / 3 and (4 - 6) / 3, 2 / 1 * (4/9 + 4/9).
     assert payoffs.error[0, 0, 1] == pytest.approx(16 / 9)
     assert math.isnan(payoffs.mean[0, 1, 1]) and math.isnan(payoffs.mean[2, 0, 0])
 

@@ -1,4 +1,4 @@
-"""The supervised expert is taught from the published dialogues, speaks as people do, and sits where it is asked for."""
+"""The supervised expert learns from the published dialogues, speaks as people do, and takes the seat of its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from league.evaluation.likeness import accuracy, always, gain, likeliest, likene
 from league.evaluation.matches import heldout_terms, scores
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from league.training.clone import expert_target, load_positions, report_json, train_clone
+from league.training.clone import load_positions, train_clone
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.occupants import HUMAN_DIALOGUES, expert_path
@@ -43,18 +43,18 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def quick(data_dir):
-    """A small network, taught half of it for three epochs: what it was taught, and itself."""
+def positions(data_dir):
+    """The settings of a small network, and what it is taught."""
     overrides = [f"env.data_dir={data_dir}", "training.hidden=[64]", "training.epochs=3", "training.lr=4e-3"]
     config = load_config(CONFIG, overrides, TrainConfig)
-    given = load_positions(config)
+    return config, load_positions(config)
+
+
+@pytest.mark.slow
+def test_clone_beats_majority_baseline(positions):
+    config, given = positions
     some = given._replace(train=given.train.rows(np.arange(0, given.train.size, 2)))
     network, epochs = train_clone(config, some)
-    return config, given, network, epochs
-
-
-def test_clone_beats_majority_baseline(quick):
-    _, given, network, epochs = quick
     assert (given.train.size, given.val.size, given.test.size) == (10833, 1125, 1742)
     assert [epoch.epoch for epoch in epochs] == [1, 2, 3] and epochs[2].best
     told, unseen = likeness(network, given.test), given.test
@@ -78,15 +78,12 @@ def test_reliability_is_worked_by_hand():
     assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
 
 
-def test_the_same_settings_and_data_teach_the_same_bits(quick):
-    config, given, *_ = quick
+@pytest.mark.slow  # a made-up lesson is among the quick tests: partners/learning/test_cloning.py
+def test_the_same_settings_and_data_teach_the_same_bits(positions):
+    config, given = positions
     some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
     one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
     assert all(torch.equal(one[name], other[name]) for name in one)
-
-
-def test_a_figure_that_is_not_known_is_null_in_json():
-    assert report_json((1, {"a": float("nan")}, [0.123456])) == [1, {"a": None}, [0.1235]]
 
 
 def some_expert(path: Path, seed: int = 3) -> None:
@@ -152,7 +149,6 @@ def test_the_zoo_is_played_in_both_seats():
     ("override", "words"),
     [
         ("env.scenarios=lewis", "bc learns from the human dialogues"),
-        ("env.split=val", "bc learns from the human dialogues"),
         ("env.reveal_partner_utilities=true", "people did not see their partner's values"),
         ("hints.mode=random", "have no hints"),
         ("training.balance=2", "a number in 0..1"),
@@ -169,11 +165,6 @@ def test_without_the_data_it_says_how_to_get_it_and_makes_no_folder(tmp_path, ca
     told = capsys.readouterr().err
     assert "train.txt" in told and "data fetch" in told and "Traceback" not in told
     assert not (tmp_path / "runs").exists()
-
-
-def test_where_it_is_put_can_be_chosen(cache):
-    assert expert_target(load_config(CONFIG, [], TrainConfig)) == expert_path(kind="supervised")
-    assert expert_target(load_config(CONFIG, ["logging.expert=here/mine.json"], TrainConfig)) == Path("here/mine.json")
 
 
 @pytest.mark.slow

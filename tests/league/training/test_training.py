@@ -1,4 +1,4 @@
-"""Training as a user runs it: the same bits whatever interrupts it, clear errors, and what is said is so."""
+"""Training as a user runs it: the same bits whatever interrupts it, clear errors, and true messages."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ KINDS = {
 }
 
 
-ALONE = ("ppo", "reinforce", "ppo against past selves")  # what they keep, the others keep too
+ALONE = set(KINDS) - {"ppo with hints, annealed", "ppo taught by the best reply"}  # what they keep, these keep too
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ALONE)) for kind in KINDS])
@@ -125,7 +125,7 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
     assert updates >= 8 and len(saves) == 5
     about = load_checkpoint(saves[-1])[1]
     assert about["past"] == (min(len(saves), PAST_SELVES) if config.training.past_selves else 0)
-    for stop in (1, updates - 3):
+    for stop in (updates - 3,):
         folder = tmp_path / f"stopped after {stop}"
         first = run_until(config, folder, stop)
         _exact_targets.cache_clear()  # as in a process of its own
@@ -134,21 +134,6 @@ def test_a_run_stopped_after_any_update_and_resumed_ends_with_the_same_bits(tmp_
         assert fingerprint(folder) == fingerprint(whole)
         assert rows(folder) == rows(whole)
         assert not first.warnings and not second.warnings
-
-
-def test_a_run_stopped_after_every_single_update_ends_with_the_same_bits(tmp_path):
-    config = settings(tmp_path, "training.past_selves=0.5", "hints.mode=random")
-    run_until(config, tmp_path / "whole")
-    updates = len(rows(tmp_path / "whole"))
-    for _ in range(updates):
-        run_until(config, tmp_path / "halting", 1)
-    assert fingerprint(tmp_path / "halting") == fingerprint(tmp_path / "whole")
-    assert rows(tmp_path / "halting") == rows(tmp_path / "whole")
-    for again in ("halting", "whole"):
-        before = sorted((tmp_path / again / "checkpoints").iterdir())
-        run_until(config, tmp_path / again)  # it is done: nothing to do
-        assert sorted((tmp_path / again / "checkpoints").iterdir()) == before
-    assert load_checkpoint(checkpoints(tmp_path / "whole")[-1])[1]["counters"]["updates"] == updates
 
 
 REWARD = """
@@ -181,17 +166,11 @@ def test_a_run_with_a_broken_reward_goes_back_to_its_last_update(tmp_path):
     assert fingerprint(tmp_path / "broken_off") == fingerprint(tmp_path / "whole")
 
 
-def test_another_seed_ends_with_other_bits(tmp_path):
-    run_until(settings(tmp_path), tmp_path / "one")
-    run_until(settings(tmp_path, "training.seed=4"), tmp_path / "other")
-    assert fingerprint(tmp_path / "one") != fingerprint(tmp_path / "other")
-
-
 @pytest.mark.parametrize(
     "damage",
     [
-        *("a flipped bit", "no note", "both newest"),
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("cut short", "no tensors")),
+        *("no note", "both newest"),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("a flipped bit", "cut short", "no tensors")),
     ],
 )
 def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, damage):
@@ -349,34 +328,6 @@ def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path):
     assert any(path.name.startswith("events.out.tfevents") for path in (tmp_path / "moved").iterdir())
 
 
-def test_all_setting_mistakes_are_reported(tmp_path, capsys):
-    path = tmp_path / "bad.yaml"
-    path.write_text(
-        "env: {partner: heuristc}\n"
-        "hints: {mode: loud, cadence_k: 0}\n"
-        "training:\n  algo: poo\n  lr: fast\n  epoch: 3\n  minibatch: 1\n  hidden: []\nlogging: {save_every: 0}\n"
-    )
-    assert train_command(path, ["training.gamma=2", "training.device=tpu"], None) == 2
-    told = capsys.readouterr().err
-    places = [
-        *(f"{path}:{line}" for line in (1, 2, 2, 4, 5, 6, 7, 8, 9)),
-        *map("--set training.{}".format, ("gamma=2", "device=tpu")),
-    ]
-    assert all(line.startswith(place) for line, place in zip(told.splitlines(), places, strict=True))
-    for words in ("'heuristic'", "none, random, expert", "1..100", "'ppo'", "'epochs'", "2..1000000", "0..1", "cuda"):
-        assert words in told
-
-
-@pytest.mark.parametrize(
-    "hidden", ["[0]", "[-3]", "[1.5]", "[wide]", "[true]", "[1000000000]", "64", "[1,2,3,4,5,6,7,8,9]"]
-)
-def test_layers_that_cannot_be_made_are_the_settings_fault(tmp_path, capsys, hidden):
-    assert train_command(write_settings(tmp_path), [f"training.hidden={hidden}"], None) == 2
-    told = capsys.readouterr().err
-    assert told.startswith(f"--set training.hidden={hidden}: training.hidden: must be a list") and told.count("\n") == 1
-    assert not (tmp_path / "runs").exists()
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 def test_cuda_without_a_cuda_device_is_one_clear_error(tmp_path, capsys):
     assert train_command(write_settings(tmp_path), ["training.device=cuda"], None) == 1
@@ -389,15 +340,6 @@ def test_training_on_cuda_learns_and_resumes(tmp_path):
     run_until(config, tmp_path / "run", 5)
     run_until(config, tmp_path / "run")
     assert load_checkpoint(checkpoints(tmp_path / "run")[-1]).network().device.type == "cpu"
-
-
-def test_what_cannot_be_resumed_is_one_clear_error(tmp_path, capsys):
-    for config, resume, words in (
-        (None, tmp_path / "nowhere", "nowhere"),
-        (write_settings(tmp_path), Path(), "runs"),
-    ):
-        assert train_command(config, [], resume) == 2
-        assert words in capsys.readouterr().err
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -424,7 +366,8 @@ def start_and_wait(folder: Path, updates: int, *arguments: object) -> subprocess
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("kills", [(15,), pytest.param((1, 15), marks=pytest.mark.slow)], ids=["once", "twice"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [(15,), (1, 15)], ids=["once", "twice"])
 def test_killed_run_resumes_exactly(tmp_path, kills):
     whole, folder = tmp_path / "whole", tmp_path / "runs" / "0001"
     path = write_settings(tmp_path, 1200)
@@ -481,10 +424,8 @@ def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
 @pytest.mark.parametrize(
     "env",
     [
-        ["env.scenarios=uniform", "env.max_count=7"],
-        ["env.max_turns=1"],
-        ["env.max_turns=2", "env.disagree=rejects"],
-        ["env.reveal_partner_utilities=true"],
+        ["env.scenarios=uniform", "env.max_count=7", "env.reveal_partner_utilities=true"],
+        ["env.max_turns=1", "env.disagree=rejects"],
     ],
     ids=str,
 )
@@ -504,10 +445,9 @@ def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
         assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["0001", "0002", "0003"]
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_path, capsys, seed):
+def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_path, capsys):
     path = write_settings(tmp_path, 80)
-    assert train_command(path, ["env.max_turns=2", f"training.seed={seed}"], None) == 0
+    assert train_command(path, ["env.max_turns=2"], None) == 0
     trained = " ".join(capsys.readouterr().out.split())
     words = shlex.split(trained.partition(" next: ")[2])
     words = words[words.index("evaluate") :]  # behind how this process was started
@@ -517,15 +457,6 @@ def test_the_next_command_measures_the_figure_that_the_training_ends_with(tmp_pa
     says = re.search(r" sampled (\S+ ±\S+) .*? (\S+ ±\S+%)", trained)
     again = re.search(r"In short: runs/0001 \(sampled\) gets (\S+ ±\S+) .*?, (\S+ ±\S+%) of", measured)
     assert says is not None and again is not None and says.groups() == again.groups()
-
-
-def test_a_training_needs_no_config_and_a_quiet_one_says_no_progress(tmp_path, capsys):
-    small = [f"training.{key}" for key in ("num_envs=4", "hidden=[8]", "rollout=10", "num_train_steps=80")]
-    small += ["env.max_turns=2", "logging.tensorboard=false", f"logging.output_dir={tmp_path}"]
-    assert dond("train", "--algo", "ppo", "--seed", 3, "--quiet", overrides=small) == 0
-    out = capsys.readouterr().out
-    assert "configs/ppo_config.yaml" in out and "starting" not in out and "decisions/s" not in out
-    assert "\nsampled " in out and "seed: 3" in (tmp_path / "0001/config.yaml").read_text()
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ class Wordy(Ladder):
 
 
 class Curious(Ladder):
-    """Offers what it likes best of what the other likes best, as it is told."""
+    """Offers what it likes best of what the other likes best, as it is informed."""
 
     def __call__(self, state, dest=None):
         self.made += 1
@@ -96,7 +96,7 @@ class Curious(Ladder):
 
 
 class Hoarder(Ladder):
-    """Keeps what it hears in a list of its class, and goes wrong where an offer of another game is in it."""
+    """Keeps its partner's offers in a list of its class, and goes wrong where an offer of another game is in it."""
 
     heard = []  # noqa: RUF012  # what it is about
 

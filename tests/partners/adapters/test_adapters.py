@@ -115,13 +115,6 @@ def test_trl_illegal_act_raises_and_game_goes_on():
     assert env.reset().startswith("You bargain") and env.get_reward() == 0.0
 
 
-def test_trl_without_a_data_set_deals_another_game_each_time():
-    first, second = Negotiation(), Negotiation()
-    openings = [first.reset() for _ in range(4)]
-    assert len(set(openings)) == 4 and openings == [second.reset() for _ in range(4)]
-    assert openings[1] == Negotiation().reset(**rows(2)[1])
-
-
 # ---------------------------------------------------------------- the same games through each library
 
 FEW = 40
@@ -190,24 +183,6 @@ def test_textarena(games):
         rewards, info = env.close()
         assert (rewards[0], rewards[1]) == game.returns and turns == [[], []]
         assert info[0]["reason"] in Ending.__members__ and not info[0]["invalid_move"]
-
-
-@pytest.mark.parametrize(("suffix", "most"), [("", 2.0), ("-train", 1.5)])
-def test_textarena_shows_the_rules_once(suffix, most):
-    textarena = pytest.importorskip("textarena", reason="pip install textarena")
-    from partners.adapters.textarena_env import NAME, DealOrNoDealEnv
-
-    env = textarena.make(f"{NAME}{suffix}")
-    env.reset(num_players=2, seed=0)
-    is_over, texts = False, list[str]()
-    while not is_over:
-        _, text = env.get_observation()
-        texts.append(text)
-        is_over, _ = env.step(reply_line(Action(Act.PROPOSE, (0, 0, 0)), 0.5))
-    assert len(texts) == 10 and len(texts[-1]) < most * len(texts[0])
-    for turn, text in enumerate(texts):
-        assert text.count("The game now:") == 1 and f"included: {10 - turn} of 10" in text
-    assert isinstance(textarena.make(f"{NAME}-raw"), DealOrNoDealEnv)
 
 
 @sizes

@@ -149,7 +149,11 @@ def test_games_go_on_where_the_process_was_killed(alone):
 
 @pytest.mark.parametrize(
     ("how", "why"),
-    [("raises", "RuntimeError: no idea"), ("hangs", "out of time"), ("offers", r"ValueError: offered \(99, 0, 0\)")],
+    [
+        ("raises", "RuntimeError: no idea"),
+        pytest.param("hangs", "out of time", marks=pytest.mark.slow),
+        ("offers", r"ValueError: offered \(99, 0, 0\)"),
+    ],
 )
 def test_who_goes_wrong_forfeits_and_is_named(how, why):
     broken = NegMASPartner("scripted_negotiators.Broken", {"how": how}, limit=0.5)
@@ -174,7 +178,7 @@ def test_agent_that_kills_its_process_loses_only_its_own_games(alone):
     assert same(both_seats(ladder, other), undisturbed)
 
 
-def test_who_asks_for_the_others_utility_is_told_a_guess_of_the_pool_alone():
+def test_the_others_utility_is_a_guess_from_the_pool_alone():
     told = worker.presumed_ufun_of([1, 2, 0], 1)
     assert [float(told(given)) for given in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 2, 0)]] == [1, 0.5, 0.75, 0]
     curious = NegMASPartner("scripted_negotiators.Curious")
@@ -222,11 +226,12 @@ def test_agreeing_to_nothing_is_illegal():
         ({"kind": "negmas", "agent": "a.B", "python": "/no/python"}, "/no/python' cannot be started"),
     ],
 )
-def test_what_cannot_be_asked_is_said_at_once(spec, said):
+def test_unusable_agents_are_refused_at_once(spec, said):
     with pytest.raises(OccupantNameError, match=said):
         seat_occupant(spec)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next():
     one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
     one.load(ladder)

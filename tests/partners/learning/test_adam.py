@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from partners.learning.adam import Adam
@@ -55,6 +56,7 @@ def test_adam_equals_pytorch():
     assert torch.equal(own, theirs)
 
 
+@pytest.mark.slow
 def test_adam_loads_no_compiler():
     done = subprocess.run([sys.executable, "-c", LEARNS], capture_output=True, text=True, env=HERE, check=True)
     assert done.stdout == "False\n"

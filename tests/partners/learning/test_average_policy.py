@@ -55,7 +55,7 @@ def test_reservoir_is_uniform():
 
 
 def with_act(made: Experience, act: Act) -> Experience:
-    """The opening turn of one game, over and over, at which ``act`` was said."""
+    """The opening turn of one game, over and over, at which ``act`` was played."""
     size = made.size
     opening = {name: getattr(made, name)[:1].repeat(size, *[1] * (getattr(made, name).ndim - 1)) for name in MOMENT}
     return made._replace(**opening, act=torch.full((size,), int(act)), oA=torch.zeros(size, 3, dtype=torch.int64))

@@ -1,4 +1,4 @@
-"""Behavior cloning against numbers worked by hand; a network learns what was said, and walks away as people do not."""
+"""Behavior cloning against numbers worked by hand; a network learns the acts, and walks away as people do not."""
 
 from __future__ import annotations
 

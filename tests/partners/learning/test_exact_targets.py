@@ -103,7 +103,7 @@ def test_regrets_add_up_to_the_gap(seat):
     assert sure and total == pytest.approx(best - earned, abs=1e-4) and total > 0.1
 
 
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("seat", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_beliefs_equal_enumeration(seat):
     """By hand: every scenario is played with every persona; rows that look alike are counted by partner and values."""
     table, player = one_pool(), seat_occupant("linear")
@@ -177,7 +177,7 @@ def test_log_probs_by_number_match_play(head, sorted_items):
 
 
 def test_regret_loss_by_hand():
-    """Of three acts one loses nothing, one a point of ten, one cannot be said; a second row is not known."""
+    """Of three acts one loses nothing, one a point of ten, one is illegal; a second row is not known."""
     lost = torch.tensor([[0.0, 0.1, math.inf], [math.nan] * 3])
     log_probs = torch.tensor([[0.8, 0.5], [0.2, 0.25], [1e-9, 0.25]]).log().requires_grad_()
     found = regret_loss(log_probs, lost)
@@ -189,7 +189,7 @@ def test_regret_loss_by_hand():
 
 
 def test_exact_targets_reduce_regret():
-    """Games with whoever is intractable are learned from rewards, the others from what every act loses."""
+    """Games with intractable partners are learned from rewards, the others from what every act loses."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
     plan = Practice(source, RULES, 400, 200, 5, exact=exact())
     network = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
@@ -207,6 +207,7 @@ def test_exact_targets_reduce_regret():
     assert unknown is not None and unknown.isnan().all()
 
 
+@pytest.mark.slow
 def test_posterior_replaces_one_hot_targets():
     """Elsewhere by who it was. What goes on from a saved state, with nothing remembered, comes to the same bits."""
     source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)

@@ -231,7 +231,7 @@ def test_batched_blocks_equal_single_blocks(names):
         return practice(network(), opponents(*names), wanted, update=2, games_before=80, decisions_per_game=own_turns)
 
     one_by_one, score = collected(0.0)
-    for guess in (0.7, one_by_one.size / score.games, 9.0):
+    for guess in (0.7, 9.0):
         experience, again = collected(guess)
         assert same(one_by_one, experience) and again == score
 
@@ -250,8 +250,8 @@ def test_opponents_follow_their_shares():
             return played[self.name].act(turns)
 
     pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
-    practice(network(), pair, plan(decisions=600, games=2), update=0, games_before=0)
-    assert sum(met.values()) > 90
+    practice(network(), pair, plan(decisions=300, games=2), update=0, games_before=0)
+    assert sum(met.values()) > 45
     assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
 
 

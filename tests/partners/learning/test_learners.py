@@ -180,16 +180,6 @@ def test_learner_restores_exactly(settings):
     assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
 
 
-def test_restored_initial_learner_has_no_momentum():
-    fresh, used = Learner(network(), PPO, seed=7), Learner(network(), PPO, seed=7)
-    start = {name: value.clone() for name, value in fresh.state()[0].items()}
-    used.update(experience())
-    used.restore(start, {"updates": 0, "decisions": 0})
-    fresh.update(experience())
-    used.update(experience())
-    assert same(fresh.state()[0], used.state()[0])
-
-
 @pytest.mark.parametrize("minibatch", [2, 7, 64, 10_000])
 def test_minibatches_cover_every_decision(minibatch):
     learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)

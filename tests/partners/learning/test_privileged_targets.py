@@ -1,4 +1,4 @@
-"""What learning alone is told: it is true, it teaches beliefs and a critic, and no seat plays by it."""
+"""Privileged targets of learning: they are true, it teaches beliefs and a critic, and no seat plays by it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_targets_match_drawn_partner():
 
 
 def test_targets_match_their_games():
-    """In this source every pool is worth 10 to both: the pool that was seen, times the values that were told."""
+    """In this source every pool is worth 10 to both: the pool that was seen, times the announced values."""
     found = practiced(PolicyNetwork(SHAPE))
     assert found.targets is not None and found.targets.shape == (found.size, 4)
     counts = (found.features[:, :3] * SHAPE.max_count).round().long()
@@ -213,12 +213,6 @@ def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
         found = partner.beliefs(GameBatch(replace_names).turns())
         assert np.array_equal(found.values, first.values[:, order]) and np.array_equal(found.identity, first.identity)
     assert NetworkPartner(PolicyNetwork(NetworkShape(hidden=(8,)))).beliefs(GameBatch(scenarios).turns()) is None
-
-
-def test_missing_targets_are_refused():
-    learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
-    with pytest.raises(ValueError, match="privileged targets"):
-        learner.update(practiced(learner.network)._replace(targets=None))
 
 
 def test_initial_weights_gain_or_lose_belief_head(tmp_path):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +21,8 @@ from dond_marl.statistics import TEN, points_of_ten
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
-from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import (
-    REWARDS,
     Inequity,
     Own,
     PartnerSeeker,
@@ -39,13 +35,12 @@ from partners.learning.rewards import (
     reward_name,
     reward_of,
 )
-from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import load_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from tests.command import train_command
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
+
+
 LEWIS = open_source("lewis", split="train")
 POINTS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=8)
 DIALS: list[Reward] = [Own(), SocialValue(45), SocialValue(-130), Inequity(2, 0.5), Spite(), Spite(3), PartnerSeeker()]
@@ -152,40 +147,20 @@ def test_reward_names_are_canonical(spec, name, reward):
     ("spec", "message"),
     [
         ("spit", "no reward is called 'spit' (did you mean 'spite'?); known: inequity, "),
-        ("heuristic(3)", "no reward is called 'heuristic'; known: "),
         ("svo", "the reward 'svo' needs angle, as in svo(angle=...)"),
         ("svo(400)", "angle must be a number in -180..180; got 400"),
-        ("svo(angle=north)", "angle must be a number in -180..180; got 'north'"),
         ("svo(1, 2)", "a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got"),
-        ("svo(1, angle=2)", "a reward is written"),
         ("svo(angle=1, radius=2)", "the reward 'svo' does not take 'radius'; it takes angle"),
         ("own(3)", "the reward 'own' does not take 'value'; it takes no parameters"),
-        ("inequity(envy=1)", "the reward 'inequity' needs guilt, as in inequity(guilt=...)"),
-        ("inequity(envy=1, guilt=2)", "guilt must be a number in 0..1; got 2"),
         ("spite(-1)", "weight must be a number in 0..10; got -1"),
-        ("spite(True)", "weight must be a number in 0..10; got True"),
         ("", "a reward is written"),
-        ("own + own", "a reward is written"),
         (3, "a reward is written"),
-        (None, "a reward is written"),
-        ("own" * 1000, "a reward is written"),
     ],
 )
 def test_unknown_rewards_are_refused(spec, message):
     with pytest.raises(RewardError) as error:
         reward_of(spec)
     assert message in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 300
-
-
-def test_every_reward_of_the_registry_is_pure_data():
-    for name, factory in REWARDS.items():
-        assert name.isidentifier() and factory.__doc__
-
-
-def test_reading_rewards_loads_no_torch():
-    code = "import sys, partners.learning.rewards, league.settings.training; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "False"
 
 
 # -- learning under them ---------------------------------------------------------------------------------------------
@@ -251,10 +226,6 @@ def test_wrong_reward_teaches_nothing(kind):
     assert (earned == before).all() and GAMES.scores.flags.writeable
 
 
-def test_reward_of_whole_numbers_is_paid():
-    assert made(lambda games, _earned, _scenarios: np.repeat(games.deal[:, None], 2, axis=1))[1].paid > 0
-
-
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4, partner: tough}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 60REWARD}
@@ -286,43 +257,3 @@ def test_checkpoint_notes_reward(tmp_path):
         training = begin(settings(tmp_path, reward))
         training.step()
         assert load_checkpoint(training.checkpoint().save(tmp_path))[1]["reward"] == reward
-
-
-def test_training_prints_its_reward(tmp_path, capsys):
-    def lines(reward: str) -> list[str]:
-        settings(tmp_path, reward)
-        assert train_command(tmp_path / "settings.yaml", (), None) == 0
-        return capsys.readouterr().out
-
-    dial, own = lines("svo(45)"), lines("own")
-    assert dial.count("svo(angle=45)") >= 3 and "reward" not in own
-
-
-def joint(reward: Reward, steps: int = 60) -> tuple[float, float]:
-    """Own and joint points of ten against a greedy partner on the last quarter of a tiny training."""
-    network = PolicyNetwork(NetworkShape(max_turns=4, hidden=(64,)), seed=1)
-    learner = Learner(network, LearnerSettings(lr=3e-3, minibatch=512, ent=0.01), seed=1)
-    seen: list[tuple[float, float]] = []
-
-    def watched(games: Games, earned: np.ndarray, scenarios: Scenarios, /) -> np.ndarray:
-        seen.append((float(earned.mean()), float(earned.sum(axis=1).mean())))
-        return reward(games, earned, scenarios)
-
-    plan = Practice(LEWIS, Rules(4), decisions=2048, games=1024, seed=1, reward=watched)
-    games = 0
-    for update in range(steps):
-        opponents = [Opponent(seat_occupant("conceder"), 1.0)]
-        experience, practiced = practice(network, opponents, plan, update=update, games_before=games)
-        games += practiced.games
-        learner.update(experience)
-    late = seen[-len(seen) // 4 :]
-    return practiced.points, float(np.mean([both for _, both in late]))
-
-
-@pytest.mark.slow
-def test_prosocial_reward_raises_joint_score():
-    own_points, own_joint = joint(Own())
-    both_points, both_joint = joint(SocialValue(45))
-    _, spite_joint = joint(Spite())
-    assert both_joint > own_joint + 0.3 > spite_joint, (both_joint, own_joint, spite_joint)
-    assert own_points > both_points, "and pays for it"

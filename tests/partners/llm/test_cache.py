@@ -116,15 +116,6 @@ def test_failures_are_replayed_and_repeated_when_recording(record):
     assert record(Answering(counting), "replay").complete([ASK]) == newest
 
 
-def test_two_processes_record_into_one_file(record):
-    one, other = record(Answering(counting)), record(Answering(counting))
-    (first,) = one.complete([ASK])
-    second = other.complete([ASK, ASK._replace(prompt="New.")])
-    assert [ask.prompt for ask in other.client.asked] == ["New."]
-    assert [first, second[1]] == one.complete([ASK, ASK._replace(prompt="New.")])
-    assert len(one.client.asked) == 1
-
-
 @pytest.mark.parametrize("mode", ["record", "replay"])
 def test_file_that_is_no_cache_is_refused(tmp_path, mode):
     (tmp_path / "text.db").write_text("not a database, but a text of some length " * 10)

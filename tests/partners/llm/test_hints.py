@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
-from dond_marl.game import Act
 from dond_marl.occupants import Spec
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
-from hints import ExpertHinter, HintInjectorEnv, HintSchedule, RandomHinter
+from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.play.hinters import (
     describe_hints,
     hint_provider,
@@ -146,12 +144,9 @@ def test_no_warning_if_most_hints_arrive():
     [
         (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
-        (["hints.options={base_url: http://h/v1}"], "hints.provider: .* no other takes one"),
         (["hints.options={modle: x}"], "'llm' does not take 'modle'"),
-        (["hints.options={model: x}"], "hints.options: model"),
         (["hints.provider=hal"], "must be one of auto, groq, openai, hf; got 'hal'"),
         (["hints.dropout=1.5"], "hints.dropout: must be a number in 0..1"),
-        (["hints.models.grok=x"], "unknown key .did you mean 'groq'"),
         (["hints.max_requests=0"], "an integer above 0"),
     ],
 )
@@ -220,17 +215,6 @@ def test_seat_does_not_see_privileged_values():
     rollout((seat, Heuristic()), SCENARIOS, seed=0, hints=(schedule, None))
     assert not any(turns.partner_utilities.any() for turns in seat.turns)
     assert (hinter.turns[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
-
-
-def test_privileged_hints_in_an_environment():
-    for privileged in (False, True):
-        hinter = Looks()
-        view = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner="heuristic", seat=0)
-        env = HintInjectorEnv(view, ExpertHinter(hinter), privileged=privileged)
-        observation, info = env.reset(seed=3)
-        assert info["hint_features"][Act.PROPOSE] == 1
-        assert not observation["partner_utilities"].any()
-        assert hinter.turns[0].partner_utilities.any() == privileged
 
 
 def test_reports_of_privileged_runs_are_marked(tmp_path, model, capsys):

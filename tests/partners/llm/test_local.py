@@ -282,10 +282,8 @@ def rendering(template: str | dict) -> LocalModel:
 DATED = "{% if strftime_now is defined %}Today: {{ strftime_now('%d %b %Y, %B %-d, %Y-%m-%d, %F') }}\n{% endif %}"
 BEGINNINGS = (
     "",
-    "\n",
     "  \n",
     "  {% if true %}a{% endif %}\n",
-    "{{ bos_token }}",
     "{%- set x = 1 %}\n",
     "\n\n  {# a #}  x",
 )
@@ -323,9 +321,7 @@ def test_chat_template_with_one_message(template, tmp_path):
     [
         "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}",  # it wants a list of parts
         "{% for message in messages if message.role == 'system' %}{{ message.content }}{% endfor %}",
-        "{{ messages[-1].content[:200] }}",
         "{{ raise_exception('never') }}",
-        "{{ 1 // 0 }}",
         "{% if %}",
         {"tools": CHAT},
     ],
@@ -467,7 +463,7 @@ def test_sorted_items_share_prompts():
 
 
 def test_items_are_not_sorted_in_games_with_messages():
-    """Somebody who says “hats” means hats."""
+    """A message about “hats” means hats."""
     table = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40))
     for talk in (False, True):
         turns = table.turns() if talk else third_turn(ORDERS[3])
@@ -562,21 +558,6 @@ def test_openings_per_disagree_rule():
     assert disagree_rule(Rules()) in ends and disagree_rule(Rules(disagree="rejects")) in rejects
     assert ends.endswith("Pool: ") and len(ends) > 0.8 * len(shipped.text.split("Pool: {")[0])
     assert openings(Template("Pool {counts_csv}")) == ["Pool "]
-
-
-def test_llm_caches_its_prompt_prefix(tmp_path):
-    player = llm("hf", str(tiny_model(tmp_path, "llama")))
-    asked = asks(load_template(), 8)
-    player.local.complete(asked)
-    assert player.local.tally["read_tokens"] < 0.5 * player.local.tally["prompt_tokens"]
-
-
-def test_short_prefix_is_not_cached(tmp_path):
-    folder = tiny_model(tmp_path, "llama")
-    short = Template("Pool {counts_csv}, values {my_utils_csv}.")
-    told = [LocalClient(LocalSettings(str(folder)), openings=beginnings) for beginnings in (openings(short), ())]
-    assert told[0].complete(asks(short)) == told[1].complete(asks(short))
-    assert told[0].tally == told[1].tally
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "mistral"])

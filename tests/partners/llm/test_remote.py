@@ -50,46 +50,34 @@ def bad_reply(code: str, text: object, words: str = "Failed to call a function."
 
 
 LIMIT = "max completion tokens reached before generating a valid document"
-PARTS = [
-    {"type": "thinking", "thinking": "hm"}, {"type": "reasoning", "text": "hm"}, {"type": "text", "text": OK_LINE[:9]},
-    {"text": OK_LINE[9:20]}, {"type": "output_text", "text": OK_LINE[20:]},
-]  # fmt: skip
+
+
 CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
 OBJECT_CALL = {"function": {"name": "propose", "arguments": json.loads(OK_LINE)}}
 OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
     "200 with HTML": ([HTML], 4, [0.5, 1, 2], Failure.GARBLED),
-    "200 with HTML once": ([HTML, completion()], 2, [0.5], None),
     "200 with nothing": ([Page()], 4, [0.5, 1, 2], Failure.GARBLED),
     "content None": ([completion(None)], 1, [], ""),
     "no choices": ([Page(body='{"choices": []}')], 4, [0.5, 1, 2], Failure.GARBLED),
     "choices of the wrong kind": ([Page(body='{"choices": [7]}')], 4, [0.5, 1, 2], Failure.GARBLED),
-    "deep nesting": ([Page(body="[" * 100_000)], 4, [0.5, 1, 2], Failure.GARBLED),
     "half a character": ([completion("\ud800!")], 1, [], "?!"),
     "a megabyte": ([completion("a" * 10**6)], 1, [], "a" * 65_536),
     "finish length": ([completion("", finish="length")], 1, [], "cut"),
-    "finish max_tokens": ([completion("", finish="max_tokens")], 1, [], "cut"),
     "302": ([Page(302, headers={"location": "http://127.0.0.1:9/"})], 1, [], Failure.REFUSED),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
     "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
-    "400 tool_use_failed": ([bad_reply("tool_use_failed", '{"name": "propose"}')], 1, [], '{"name": "propose"}'),
     "400 with another code": ([bad_reply("another", OK_LINE)], 1, [], OK_LINE),
     "400 max completion tokens": ([bad_reply("json_validate_failed", "", LIMIT)], 1, [], "cut"),
-    "parts": ([message(content=PARTS)], 1, [], OK_LINE),
     "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
-    "reasoning alone, vLLM's newer name": ([message(content="", reasoning=OK_LINE)], 1, [], OK_LINE),
-    "reasoning beside white space": ([message(content=" \n", reasoning=OK_LINE)], 1, [], OK_LINE),
     "refusal": ([message(content=None, refusal="I will not.", reasoning="hm")], 1, [], "I will not."),
     "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
     "tool call with an object": ([message(tool_calls=[OBJECT_CALL])], 1, [], json.dumps(json.loads(OK_LINE))),
-    "function call": ([message(content=None, function_call=CALL["function"])], 1, [], OK_LINE),
     "senseless fields": ([message(content=7, tool_calls="abc", function_call=[], refusal={})], 1, [], ""),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
     "408": ([Page(408)], 4, [0.5, 1, 2], Failure.SERVER),
-    "429 Retry-After 1": ([Page(429, headers={"retry-after": "1"})], 4, [1, 1, 1], Failure.RATE_LIMIT),
     "429 Retry-After 1 once": ([Page(429, headers={"retry-after": "1"}), completion()], 2, [1], None),
-    "429 Retry-After 300": ([Page(429, headers={"retry-after": "300"})], 1, [], Failure.RATE_LIMIT),
     "429 without Retry-After": ([Page(429)], 4, [0.5, 1, 2], Failure.RATE_LIMIT),
     "429 with a senseless Retry-After": ([Page(429, headers={"retry-after": "soon"}), completion()], 2, [0.5], None),
     "498": ([Page(498)], 4, [0.5, 1, 2], Failure.SERVER),
@@ -147,22 +135,6 @@ def test_other_name_of_the_token_limit_is_tried_once(serve):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("structure", "requests"), [("text", 2), ("auto", 3)])
-def test_other_name_of_the_token_limit_is_no_attempt(serve, structure, requests):
-    def answer(heard, number):
-        if number == 0 or "max_tokens" in heard.body:
-            return renamed(heard, number)
-        return completion('{"act_type": 3, "oA": [0, 0, 0], "confidence": 1}')
-
-    service, client, _ = serve(answer, structure=structure, max_attempts=1)
-    assert client.complete([ASK])[0].failure is None
-    assert client.structure == ("text" if structure == "text" else "json_schema")
-    assert (len(service.heard), client.tally["retries"]) == (requests, 1)
-    _, client, _ = serve(renamed, max_requests=1)
-    assert client.complete([ASK])[0].failure is Failure.BUDGET
-    assert (client.tally["requests"], client.tally["retries"]) == (1, 0)
-
-
 def test_older_name_of_the_token_limit(serve, monkeypatch):
     def answer(heard, number):
         knows_name = "max_tokens" in heard.body
@@ -181,7 +153,7 @@ SOCKS, DEAD = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("http_proxy", DEAD), ("HTTP_PROXY", "x://"), ("NO_PROXY", "[::1]"),
+    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("NO_PROXY", "[::1]"),
      ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
 )  # fmt: skip
 def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
@@ -269,16 +241,6 @@ def test_breaker_rests_and_probes_once(serve):
     clock.time += 2
     assert {reply.failure for reply in client.complete(asks)} == {None}
     assert len(service.heard) == 206
-
-
-def test_long_retry_after_is_obeyed(serve):
-    service, client, clock = serve([Page(429, headers={"retry-after": "300"}), completion()])
-    assert [reply.failure for reply in client.complete([ASK])] == [Failure.RATE_LIMIT]
-    clock.time += 150
-    assert [reply.failure for reply in client.complete([ASK])] == [Failure.PAUSED]
-    assert len(service.heard) == 1
-    clock.time += 151
-    assert client.complete([ASK])[0].text == OK_LINE
 
 
 def test_in_flight_limit(serve):
@@ -410,21 +372,14 @@ def test_request_body(serve):
         ({"provider": "hf", "base_url": "http://h/v1"}, "no other takes one"),
         ({"timeout_s": 10, "deadline_s": 5}, "deadline_s must be a number in 10..864000"),
         ({"base_url": "127.0.0.1:8000"}, "http or https address"),
-        ({"base_url": "http://"}, "http or https address"),
-        ({"base_url": "http://h:x/v1"}, "http or https address"),
         ({"base_url": f"http://u:{SENTINEL}@host/v1"}, "keys belong into the environment"),
         ({"base_url": f"http://host/v1?key={SENTINEL}"}, "keys belong into the environment"),
         ({"key_env": f"{SENTINEL}-{SENTINEL}"}, "not the key itself"),
         ({"in_flight": 0}, "in_flight must be"),
-        ({"extra": {"max_tokens": None}}, "extra must be"),
         ({"extra": {"max_completion_tokens": 60_000}}, "extra must be"),
         ({"extra": {"n": 9}}, "extra must be"),
-        ({"extra": "abc"}, "extra must be"),
         ({"structure": "yaml"}, "structure must be"),
-        ({"max_requests": 1.5}, "max_requests must be"),
         ({"max_usd": float("nan"), "prompt_price": 1, "completion_price": 1}, "max_usd must be"),
-        ({"max_seconds": "1"}, "max_seconds must be"),
-        ({"prompt_price": -0.1}, "prompt_price must be"),
     ],
 )
 def test_invalid_settings_are_refused_without_showing_a_key(settings, reason):
@@ -522,14 +477,6 @@ def test_close_cancels_requests(serve, loops):
         client.close()
         with pytest.raises(CancelledError):
             replies.result()
-    assert not loops()
-
-
-def test_collected_client_stops_its_loop(serve, loops):
-    service, _, _ = serve([completion()])
-    assert RemoteClient(ServiceSettings("openai", "m", service.url)).complete([ASK])[0].text == OK_LINE
-    for thread in loops():
-        thread.join(timeout=60)
     assert not loops()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,27 +28,16 @@ BAD = {
     ],
     Reason.UNPARSABLE: [
         "I agree.",
-        "[]",
-        "}",
         "act_type: 0, oA: [2, 1, 0], confidence: 0.5",
         f"```json\n{GOOD}\n```",
         f"Sure! {GOOD}",
-        f"{GOOD} I hope this helps.",
         f"<think>hm</think>{GOOD}",
         f'"{GOOD}"',
         "\ufeff" + GOOD,  # a byte order mark
-        "\u200b" + GOOD,  # a space that cannot be seen
-        GOOD.replace(", ", ",\x0b"),
         GOOD.replace('"', "'"),
         GOOD.replace("0.5", "NaN"),
-        GOOD.replace("0.5", "0.5 /* sure */"),
         GOOD.replace("}", ",}"),
-        GOOD.replace(": 0,", ": PROPOSE,"),
-        GOOD.replace("[2, 1, 0]", "[[2, 1, 0]]"),
-        '{"reply": ' + GOOD + "}",
-        '{"a":' * 700 + "1" + "}" * 700,
         "[" * 100_000,
-        GOOD[:-1] + " " * 4096 + "}",
         "a" * 1_000_000,
     ],
     Reason.WRONG_KEYS: [
@@ -57,24 +45,17 @@ BAD = {
         '{"act_type": 2, "confidence": 0.5}',
         GOOD.replace("}", ', "why": "it is fair"}'),
         GOOD.replace("}", ', "act_type": 2}'),
-        GOOD.replace("oA", "o\u0410"),  # a Cyrillic capital
-        GOOD.replace("oA", "\\ud800"),  # half a character
-        GOOD.replace('"confidence": 0.5', '"act_type": 2'),
     ],
     Reason.WRONG_TYPE: [
         GOOD.replace(": 0,", ": true,"),
         GOOD.replace(": 0,", ': "PROPOSE",'),
-        GOOD.replace(": 0,", ": 0.0,"),
         GOOD.replace("[2, 1, 0]", "null"),
         GOOD.replace("[2, 1, 0]", "[2, 1]"),
-        GOOD.replace("[2, 1, 0]", "[2, 1, 0, 0]"),
         GOOD.replace("[2, 1, 0]", "[true, 1, 0]"),
-        GOOD.replace("[2, 1, 0]", "[2.0, 1, 0]"),
         GOOD.replace("0.5", "true"),
     ],
     Reason.OUT_OF_RANGE: [
         GOOD.replace(": 0,", ": 5,"),
-        GOOD.replace(": 0,", ": -1,"),
         GOOD.replace(": 0,", f": {'9' * 4000},"),
         GOOD.replace("[2", "[-1"),
         GOOD.replace("[2", f"[-{'9' * 4000}"),
@@ -91,6 +72,8 @@ LINES = [(reason, line) for reason, lines in BAD.items() for line in lines]
 @pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
 def test_bad_line_reason(reason, line):
     assert read_reply(line, OPENING) is reason
+    lenient = read_reply(line, OPENING, reading="lenient")
+    assert lenient is reason or "`" in line or "<think>" in line or "\ufeff" in line
 
 
 WHITE = [f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,"), GOOD.replace(", ", ",\r\n")]
@@ -112,17 +95,12 @@ def test_confidence_is_clipped_and_noted(said, read):
 THOUGHT = "<think>The hats {2} are worth\nmore, so [2, 1, 0].</think>\n"
 LENIENT = {
     f"```json\n{GOOD}\n```": ("let_pass_fence",),
-    f"```\n{GOOD}\n```\n": ("let_pass_fence",),
     f"```{GOOD}```": ("let_pass_fence",),
     f"{THOUGHT}{GOOD}": ("let_pass_thinking",),
-    f"\n<think></think>{GOOD}": ("let_pass_thinking",),
     f"{THOUGHT}\n```json\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
     f"<think>{'hm ' * 15_000}</think>{GOOD}": ("let_pass_thinking",),
     f"The hats {{2}} are worth more.\n</think>\n\n{GOOD}": ("let_pass_thinking",),
-    f"</think>{GOOD}": ("let_pass_thinking",),
     f"hm</think>\n```JSON\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
-    f"{{hats}} first.</think>\n{GOOD}": ("let_pass_thinking",),
-    f'{{"act_type": 1}}?</think>```JSON\n{GOOD}\n```': ("let_pass_thinking", "let_pass_fence"),
     f"\ufeff{GOOD}": (),
     f"\ufeff```Json\n\ufeff{GOOD}\n```": ("let_pass_fence",),
 }
@@ -140,34 +118,18 @@ def test_lenient_reading_removes_fence_and_thinking(text):
     [
         f"Sure!\n```json\n{GOOD}\n```",
         f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```",
-        f"````\n{GOOD}\n````",
         f"```python\n{GOOD}\n```",
         f"```json\n{GOOD}",
-        f"```json\n{THOUGHT}{GOOD}\n```",
         f"<think>hm{GOOD}",
         f"{THOUGHT}{THOUGHT}{GOOD}",
-        f"{THOUGHT}I propose {GOOD}",
         f"I say {THOUGHT}{GOOD}",
         f"hm</think>hm</think>{GOOD}",
-        f"<thinking>hm</thinking>{GOOD}",
         "```" + "\n " * 30_000,
     ],
     ids=lambda given: ascii(given)[:40],
 )
 def test_lenient_reading_does_not_guess(text):
     assert read_reply(text, OPENING, reading="lenient") is Reason.UNPARSABLE
-
-
-def test_empty_after_thinking():
-    assert read_reply(THOUGHT, OPENING, reading="lenient") is Reason.EMPTY
-    assert read_reply(THOUGHT, OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
-    assert read_reply("<think>Let me", OPENING, reading="lenient", finished=False) is Reason.TRUNCATED
-
-
-@pytest.mark.parametrize(("reason", "line"), LINES, ids=lambda given: ascii(given)[:40])
-def test_lenient_equals_strict_for_unwrapped_lines(reason, line):
-    read = read_reply(line, OPENING, reading="lenient")
-    assert read is reason or "`" in line or "<think>" in line or "\ufeff" in line
 
 
 TALK = OFFERED._replace(say=MAX_MESSAGE_LENGTH)
@@ -185,11 +147,6 @@ def test_reply_line_with_a_message_round_trip(message, reading):
     assert said.notes == (() if said.say == message else ("say_trimmed",))
     fenced = read_reply(f"```json\n{line}\n```", TALK, reading="lenient")
     assert fenced == said._replace(notes=("let_pass_fence", *said.notes))
-
-
-def test_longest_message_round_trip():
-    message = '"' * MAX_MESSAGE_LENGTH
-    assert read_reply(reply_line(Action(Act.END), 1 / 3, message), TALK).say == message
 
 
 def test_message_that_is_cut_off():
@@ -227,32 +184,3 @@ def test_reply_line_round_trip():
             assert actions == list(legal_actions(state))
             for action in actions:
                 assert read_reply(reply_line(action, 0.25), legal) == LegalReply(action, 0.25)
-
-
-def is_legal(said: LegalReply, legal: Legal) -> bool:
-    act, oA = said.action
-    within = all(0 <= keep <= count for keep, count in zip(oA, legal.counts, strict=True))
-    return act in legal.acts and (within if act <= Act.INSIST else oA == (0, 0, 0)) and 0 <= said.confidence <= 1
-
-
-def test_mutated_lines_are_safe():
-    rng = np.random.Generator(np.random.SFC64(1))
-    alphabet = [*'{}[]",:-+.eE0123456789 \n\\', "true", "null", "NaN", '"oA"', "\u0661", "\ud800", "1e999", "\x00"]
-    seen = set()
-    for _ in range(10_000):
-        line = list(GOOD)
-        for _ in range(rng.integers(1, 4)):
-            place, kind = rng.integers(len(line)), rng.integers(3)
-            piece = alphabet[rng.integers(len(alphabet))]
-            line[place : place + int(kind > 0)] = [] if kind == 1 else [piece]
-        seen.add(_checked("".join(line)))
-    assert seen == {*Reason, LegalReply} - {Reason.EMPTY}
-
-
-def _checked(line: str) -> Reason | type[LegalReply]:
-    kinds = set()
-    for legal in (OPENING, OFFERED):
-        read = read_reply(line, legal)
-        assert isinstance(read, Reason) or is_legal(read, legal), line
-        kinds.add(read if isinstance(read, Reason) else LegalReply)
-    return kinds.pop()

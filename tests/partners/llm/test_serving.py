@@ -18,11 +18,15 @@ from hypothesis import strategies as st
 from dond_marl.envs.turn import turn_of
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
+from dond_marl.records.transcript import as_message
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import open_source, pack
+from partners.llm.client import ModelReply
 from partners.llm.occupant import llm
+from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template, with_correction
-from partners.llm.reply import Legal, LegalReply, Reason, read_reply
+from partners.llm.remote.chat import legal_schema
+from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
 from partners.llm.serving import MAX_BYTES, PolicyServer, UnreadPrompt, read_prompt
 from tests.loopback import without_proxy_and_key
 
@@ -63,7 +67,12 @@ def completion(server: PolicyServer, **changed: object) -> tuple[int, dict]:
     return request(server, "POST", "/v1/chat/completions", body)
 
 
-@pytest.mark.parametrize("shipped", ["full", "short"])
+@pytest.mark.parametrize(
+    "shipped",
+    [
+        "full",
+    ],
+)
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
 @pytest.mark.parametrize("name", ["heuristic", "frequency_model"])
 def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped, monkeypatch):
@@ -77,13 +86,6 @@ def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped
         for field in ("act", "oA", "ending", "scores", "cause"):
             assert np.array_equal(getattr(games[0], field), getattr(games[1], field)), field
     assert behind.tally["decisions"] == behind.tally["free"] > 8
-
-
-def test_probing_client_plays_the_same(server, monkeypatch):
-    without_proxy_and_key(monkeypatch)
-    behind = llm(provider="openai", base_url=server.url, model="boulware")
-    rollout((behind, seat_occupant("heuristic")), open_source("lewis").block(0, 0, 4), seed=0)
-    assert behind.tally["decisions"] == behind.tally["free"] > 0
 
 
 def test_random_occupant_is_a_function_of_the_seed(server):
@@ -129,12 +131,10 @@ def test_groq_sdk_reaches_the_server(server, monkeypatch):
     ("changed", "status", "said"),
     [
         ({"model": "nobody"}, 404, "no model 'nobody' is served here; there are heuristic"),
-        ({"model": None}, 404, "no model None"),
         ({"messages": []}, 400, "a text of role user"),
         ({"messages": [{"role": "user", "content": "hello"}]}, 400, "no message holds a prompt of this game"),
         ({"n": 2}, 400, "one prompt has one answer"),
         ({"seed": -1}, 400, "seed must be"),
-        ({"seed": "x"}, 400, "seed must be"),
     ],
 )
 def test_bad_requests(server, changed, status, said):
@@ -146,14 +146,10 @@ def test_bad_requests(server, changed, status, said):
     ("method", "path", "body", "headers", "status"),
     [
         ("GET", "/", None, {}, 404),
-        ("GET", "/v1/chat/completions", None, {}, 404),
         ("POST", "/v1/chat/completions", b"{", {}, 400),
-        ("POST", "/v1/chat/completions", b"[" * 100_000, {}, 400),
         ("POST", "/v1/chat/completions", [1], {}, 400),
-        ("POST", "/v1/chat/completions", None, {"Content-Length": "x"}, 413),
         ("POST", "/v1/chat/completions", None, {"Content-Length": str(MAX_BYTES + 1)}, 413),
         ("GET", "/v1/models", None, {"Host": "example.org:80"}, 403),
-        ("GET", "/v1/models", None, {"Host": ""}, 403),
     ],
 )
 def test_any_request_gets_a_json_answer(server, method, path, body, headers, status):
@@ -229,13 +225,9 @@ def test_last_prompt_counts():
         ("Pool: 3,1,2", "Pool: 1,1,1"),
         ("partner: PROPOSE", "you: PROPOSE"),
         ("1. partner", "3. partner"),
-        ("1. partner", "(2 earlier acts are not shown)\n3. partner"),
         ("you get 0,1,2", "you get 1,1,2"),
         ("this one included: 9", "this one included: 8"),
-        ("of 10\n", "of 1000\n"),
         ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "AGREE"),
-        ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "PROPOSE"),
-        ("PROPOSE, partner keeps 3,0,0, you get 0,1,2", "END"),
     ],
 )
 def test_impossible_prompts_are_refused(original, replacement):
@@ -243,3 +235,111 @@ def test_impossible_prompts_are_refused(original, replacement):
     assert original in text
     with pytest.raises(UnreadPrompt):
         read_prompt(text.replace(original, replacement))
+
+
+# -- A language model in a game with messages: what it is told, what it may say; silent games know of no text----
+
+
+TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
+TALK = Rules(message_length=40)
+LINE = '{"act_type": 0, "oA": [1, 0, 2], "confidence": 0.5%s}'
+
+
+class Says:
+    """A model that always answers the same line, and keeps its queries."""
+
+    remote = False
+
+    def __init__(self, line):
+        self.line, self.asked = line, []
+
+    def complete(self, asks):
+        self.asked += asks
+        return [ModelReply(self.line) for _ in asks]
+
+
+def test_model_message_reaches_other_seat():
+    model = Says(LINE % ', "say": "I \\u2014 need\\n the books\\u2026"')
+    games = rollout((LLMPartner(model), seat_occupant("tough")), pack([TABLE], "lewis"), TALK, seed=0)
+    assert games.messages[0, 0] == "I - need the books..."
+    assert "and said: " in model.asked[-1].prompt  # its own words, at its next turn
+    assert "40 characters" in model.asked[0].prompt
+
+
+def test_a_silent_game_asks_for_no_text_and_takes_none():
+    model = Says(LINE % ', "say": "psst"')
+    partner = LLMPartner(model, re_asks=0)
+    games = rollout((partner, seat_occupant("tough")), pack([TABLE], "lewis"), seed=0)
+    assert games.messages is None and partner.tally["rejected_wrong_keys"]
+    assert "say" not in json.dumps(legal_schema(model.asked[0].legal)) and "`say`" not in model.asked[0].prompt
+    plain = turn_of(State(TABLE), prior="")
+    for name in SHIPPED:
+        template = load_template(shipped=name)
+        talk = template.render(turn_of(State(TABLE, TALK), prior=""))[0]
+        assert talk.startswith(template.render(plain)[0]) and talk.count("`say`") == 1
+
+
+@pytest.mark.parametrize(
+    ("extra", "read"),
+    [('', ""), (', "say": "hi"', "hi"), (', "say": 7', Reason.WRONG_TYPE), (', "sat": "hi"', Reason.WRONG_KEYS),
+     (', "say": "hi", "say": "ho"', Reason.WRONG_KEYS), (', "say": null', Reason.WRONG_TYPE)],
+)  # fmt: skip
+def test_a_reply_may_hold_one_text(extra, read):
+    result = read_reply(LINE % extra, Legal((1, 2, 2), (0, 1, 3, 4), 40))
+    assert (result.say if isinstance(result, LegalReply) else result) == read
+
+
+def test_a_schema_asks_for_the_text_where_one_may_pass():
+    legal = legal_rows(turn_of(State(TABLE, TALK), prior=""))[0]
+    schema = legal_schema(legal)
+    assert schema["properties"]["say"] == {"type": "string", "maxLength": 40} and "say" in schema["required"]
+
+
+def test_a_prompt_holds_the_partners_text_quoted_and_of_its_values_nothing():
+    prompts = set()
+    for values in ((4, 1, 2), (0, 3, 2)):
+        state = apply(State(Scenario((1, 2, 2), (values, (0, 4, 1))), TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no"')
+        prompts.add(load_template().render(turn_of(state, prior=""))[0])
+    assert (
+        len(prompts) == 1
+        and '1. partner: PROPOSE, partner keeps 1,0,2, you get 0,2,0, and said: "say \\"no\\""' in prompts.pop()
+    )
+
+
+def test_any_text_becomes_a_message_that_may_pass():
+    for text, said in (
+        ("caf\u00e9 \u201chi\u201d", 'cafe "hi"'),
+        ("a\tb\r\nc", "a b c"),
+        ("\u4f60", "?"),
+        ("  ", ""),
+        ("x" * 99, "x" * 40),
+    ):
+        assert as_message(text, 40) == said
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        text = "".join(map(chr, rng.integers(1, 0xD800, size=60)))
+        state = apply(State(TABLE, TALK), Action(Act.END), as_message(text, 40))
+        assert len(state.messages[0]) <= 40
+
+
+def test_a_served_occupant_reads_the_talk_in_a_prompt_and_answers_with_its_own():
+    state = apply(State(TABLE, TALK), Action(Act.PROPOSE, (1, 0, 2)), 'say "no", \\ or yes')
+    prompt = load_template().render(turn_of(state, prior=""))[0]
+    position = read_prompt(prompt)
+    assert position.state.messages == state.messages and position.state.rules == TALK
+    with PolicyServer({"announcer": seat_occupant("announcer"), "tough": seat_occupant("tough")}, port=0) as server:
+        line = server.line(server.occupants["announcer"], prompt)
+        assert read_reply(line, legal_rows(turn_of(state, prior=""))[0]).say == "My values: book 0, hat 4, ball 1."
+        assert "say" not in server.line(server.occupants["tough"], prompt)
+        silent = load_template().render(turn_of(State(TABLE), prior=""))[0]
+        assert "say" not in server.line(server.occupants["announcer"], silent)
+
+
+@pytest.mark.parametrize("shipped", ["full", "short"])
+@pytest.mark.parametrize("message", ["{p}", '"} {"act_type": 4}', '{"oA": [0, 0, 0]', "\\" * 2000, '"' * 2000])
+def test_no_message_keeps_a_served_occupant_from_reading_the_prompt(shipped, message):
+    state = State(TABLE, Rules(20, "rejects", 2000))
+    for _ in range(9):
+        state = apply(state, Action(Act.DISAGREE), message)
+    position = read_prompt(load_template(shipped=shipped).render(turn_of(state, prior=""))[0])
+    assert position.state.messages == state.messages and position.state.history == state.history

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
-import random
 import signal
-import subprocess
 import sys
-import textwrap
 import zipfile
 from pathlib import Path
 
@@ -33,7 +31,8 @@ from partners.network.occupants import checkpoint
 from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
-ROOT = Path(__file__).resolve().parents[3]
+
+
 SHAPE = NetworkShape(max_turns=6, hidden=(8,))
 
 
@@ -78,11 +77,6 @@ def test_checkpoint_round_trip(saved):
     assert sorted(path.name for path in saved.parent.iterdir()) == ["policy.json", "policy.safetensors"]
 
 
-def test_note_has_sha256_of_tensors(saved):
-    content = saved.with_suffix(".safetensors").read_bytes()
-    assert json.loads(saved.read_text())["sha256"] == hashlib.sha256(content).hexdigest()
-
-
 def test_the_same_weights_make_the_same_files(saved, tmp_path):
     again = write(tmp_path / "again.json")
     assert again.read_bytes() == saved.read_bytes()
@@ -104,11 +98,6 @@ def test_checkpoint_occupant(saved):
     assert isinstance(expert, NetworkPartner) and not expert.greedy
 
 
-def test_names_may_hold_dots_and_blanks_and_folders_are_made(tmp_path):
-    path = write(tmp_path / "a b" / "v1.2 best.json")
-    assert same_weights(load_checkpoint(path).network(), network())
-
-
 @pytest.mark.parametrize("gone", ["policy.json", "policy.safetensors"])
 def test_a_missing_file_is_named(saved, gone):
     (saved.parent / gone).unlink()
@@ -122,38 +111,6 @@ def test_a_folder_or_the_tensors_in_place_of_the_note_are_refused(saved):
     for wrong in (saved.parent, saved.with_suffix(".safetensors")):
         with pytest.raises(CheckpointError):
             load_checkpoint(wrong)
-
-
-@pytest.mark.parametrize("name", ["policy.json", "policy.safetensors"])
-def test_truncated_files_are_refused(saved, name):
-    path = saved.parent / name
-    content = path.read_bytes()
-    lengths = {0, 1, 7, 8, 9, len(content) - 1, *random.Random(0).sample(range(len(content)), 60)}
-    for length in sorted(
-        lengths - {len(content) - 1} if name.endswith("json") else lengths
-    ):  # a last newline says nothing
-        path.write_bytes(content[:length])
-        with pytest.raises(CheckpointError):
-            load_checkpoint(saved)
-
-
-@pytest.mark.parametrize(("name", "flips"), [("policy.json", 200), ("policy.safetensors", 200)])
-def test_flipped_bits_are_refused(saved, name, flips):
-    path, draw = saved.parent / name, random.Random(1)
-    content, original = path.read_bytes(), load_checkpoint(saved)
-    refused = 0
-    for _ in range(flips):
-        byte, bit = draw.randrange(len(content)), draw.randrange(8)
-        path.write_bytes(content[:byte] + bytes([content[byte] ^ 1 << bit]) + content[byte + 1 :])
-        try:
-            tensors, about, _ = load_checkpoint(saved)
-        except CheckpointError:
-            refused += 1
-            continue
-        # Only the note's name of its own checksum may be flipped unnoticed: nothing else is then changed.
-        assert about.items() <= original[1].items() and "network" in about
-        assert all(torch.equal(tensors[key], value) for key, value in original[0].items())
-    assert refused >= 0.95 * flips and (refused == flips or name == "policy.json")
 
 
 def edited_note(saved: Path, **changes: object) -> Path:
@@ -172,20 +129,13 @@ def shape(**changes: object) -> dict[str, object]:
     ("changes", "told"),
     [
         ({"format": 2}, "checkpoint format 2, this build reads 1"),
-        ({"format": None}, "checkpoint format None"),
         ({"layout": "base-v0(max_count=4, max_turns=6)"}, "reads features 'base-v0.*this build makes 'base-v1"),
-        ({"layout": None}, "reads features None"),
         ({"network": None}, "describes no network"),
         ({"network": {}}, "describes no network"),
-        ({"network": shape(hidden=8)}, "describes no network"),
-        ({"network": shape(hidden=[-8])}, "describes no network"),
         ({"network": shape(hidden="wide")}, "describes no network"),
-        ({"network": shape(depth=3)}, "describes no network"),
         ({"network": shape(max_count="4")}, "describes no network"),
         ({"network": shape(max_turns=10**9)}, "reads features"),
-        ({"network": shape(hints=True)}, "reads features"),
         ({"network": shape(hidden=[16])}, "do not fit the network"),
-        ({"network": shape(hidden=[8, 8])}, "do not fit the network"),
         ({"sha256": "0" * 64}, "damaged"),
         ({"sha256": None}, "damaged"),
     ],
@@ -193,13 +143,6 @@ def shape(**changes: object) -> dict[str, object]:
 def test_edited_notes_are_refused(saved, changes, told):
     with pytest.raises(CheckpointError, match=told):
         load_checkpoint(edited_note(saved, **changes)).network()
-
-
-@pytest.mark.parametrize("version", [True, 1.0, "1", [1], "1" * 100_000])
-def test_format_type_is_checked(saved, version):
-    with pytest.raises(CheckpointError, match="this build reads 1") as refused:
-        load_checkpoint(edited_note(saved, format=version))
-    assert len(str(refused.value)) < 400 + len(str(saved))
 
 
 def test_note_without_checksum_keeps_network_keys(saved):
@@ -217,7 +160,7 @@ def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
         load_checkpoint(saved)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "3", "null", "{", '{"format": 1}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1}', "[" * 100_000])
 def test_a_note_that_is_none_is_refused(saved, text):
     saved.write_text(text)
     with pytest.raises(CheckpointError):
@@ -268,55 +211,37 @@ def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
     assert (tmp_path / "gone off").exists()  # the bomb was a live one
 
 
-KILLED = """
-    import os, signal, sys
-    from pathlib import Path
-    sys.path.insert(0, sys.argv[1])
-    import torch
-    torch.set_num_threads(1)
-    from partners.network import checkpoint
-    from partners.network.network import NetworkShape, PolicyNetwork
-
-    def save(folder, steps):
-        def count(event, arguments):
-            # Every opening and renaming of a file asks here first.
-            nonlocal steps
-            if event in ("open", "os.rename") and str(arguments[0]).startswith(str(folder)):
-                if steps == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                steps -= 1
-        sys.addaudithook(count)
-        checkpoint.save_checkpoint(folder / "policy.json", tensors, checkpoint.network_note(made))
-
-    made = PolicyNetwork(NetworkShape(max_turns=6, hidden=(8,)), seed=2)
-    tensors = {f"network.{name}": value for name, value in made.state_dict().items()}
-    for steps, folder in enumerate(sorted(Path(sys.argv[2]).iterdir())):
-        child = os.fork()
-        if not child:
-            save(folder, steps)
-            os._exit(0)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
+def save_killed_after(steps: int, note: Path) -> int:
+    """Save another network over ``note`` in a process that is killed at an opening or renaming; its exit code."""
+    tensors, about = tensors_of(network(2)), network_note(network(2))
+    if not (child := os.fork()):
+        count = itertools.count()
+        sys.addaudithook(
+            lambda event, arguments: (
+                event in ("open", "os.rename")
+                and str(arguments[0]).startswith(str(note.parent))
+                and next(count) == steps
+                and os.kill(os.getpid(), signal.SIGKILL)
+            )
+        )
+        save_checkpoint(note, tensors, about)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_killed_save_is_atomic(tmp_path):
-    (tmp_path / "kill.py").write_text(textwrap.dedent(KILLED))
-    folders = [tmp_path / "saves" / f"{steps:02d}" for steps in range(20)]
-    for folder in folders:
-        write(folder / "policy.json")
-    command = [sys.executable, tmp_path / "kill.py", ROOT, tmp_path / "saves"]
-    codes = [int(code) for code in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
-    killed = codes.count(-signal.SIGKILL)
-    assert killed >= 5 and codes == [-signal.SIGKILL] * killed + [0] * (20 - killed)
-    is_new = []
-    for folder in folders:
-        loaded = load_checkpoint(folder / "policy.json").network()
+    codes, is_new = [], []
+    while 0 not in codes:
+        note = write(tmp_path / "policy.json")
+        codes.append(save_killed_after(len(codes), note))
+        loaded = load_checkpoint(note).network()
         is_new.append(same_weights(loaded, network(2)))
         assert is_new[-1] or same_weights(loaded, network(1))
-        write(folder / "policy.json")  # files left by the killed save do not matter
-        assert same_weights(load_checkpoint(folder / "policy.json").network(), network(1))
+        write(note)  # files left by the killed save do not matter
+        assert same_weights(load_checkpoint(note).network(), network(1))
+    assert len(codes) > 5 and codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
     assert is_new == sorted(is_new) and not is_new[0]
-    assert is_new[killed - 1] and is_new[-1], "the last kill comes after the note"
+    assert is_new[-2], "the last kill comes after the note"
 
 
 def test_irregular_or_large_files_are_refused(tmp_path):

@@ -19,9 +19,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.statistics import points_of_ten
-from league.settings.training import TrainConfig
-from league.training.training import begin
-from partners.network.checkpoint import CheckpointError, Weights, load_checkpoint, network_note, save_checkpoint
+from partners.network.checkpoint import load_checkpoint, network_note, save_checkpoint
 from partners.network.network import ItemOrder, NetworkShape, PolicyNetwork, in_turn_order
 from partners.network.partner import NetworkPartner
 from partners.network.shape import ITEM_PIECES, item_columns
@@ -178,12 +176,6 @@ def test_permuted_items_give_same_output(seed, order, levels, full, history):
     assert torch.equal(logits[:, 1:][:, order][rows], after[:, 1:][rows])
 
 
-def test_unsorted_network_depends_on_item_names():
-    policy = network(sorted_items=False)
-    features = drawn(policy, 64, 5)
-    assert not torch.allclose(policy(features)[1], policy(permuted(policy, features, [1, 0, 2]))[1])
-
-
 def test_sorted_items_equal_manual_sorting():
     sorts, plain = network(), network(sorted_items=False)
     plain.load_state_dict(sorts.state_dict())
@@ -212,16 +204,6 @@ def test_sorted_items_equal_manual_sorting():
 @pytest.mark.parametrize(("greedy", "full"), [(False, True), (True, False)])
 def test_it_keeps_to_the_contract(greedy, full):
     check_partner(NetworkPartner(network(full=full), greedy=greedy), max_count=4, variants=VARIANTS[:3])
-
-
-def test_rows_are_independent_of_the_batch():
-    policy = network()
-    features = drawn(policy, 500, 11)
-    with torch.no_grad():
-        logits = policy(features)[0]
-        for size in (64, 128, 192):
-            mixed = torch.from_numpy(np.random.default_rng(size).permutation(500)[:size])
-            torch.testing.assert_close(policy(features[mixed])[0], logits[mixed], rtol=0, atol=1e-5)
 
 
 def test_games_are_invariant_to_item_permutation():
@@ -267,26 +249,3 @@ def test_note_without_sorted_items_is_unsorted(tmp_path):
     del note["network"]["sorted_items"], note["note_sha256"]
     path.write_text(json.dumps(note))
     assert load_checkpoint(path).network().shape == network(sorted_items=False).shape
-
-
-@pytest.mark.parametrize("setting", ["yes", 1, None])
-def test_invalid_sorted_items_is_refused(setting):
-    policy = network()
-    about = network_note(policy)
-    about["network"]["sorted_items"] = setting
-    tensors = {f"network.{name}": value for name, value in policy.state_dict().items()}
-    with pytest.raises(CheckpointError, match=r"here: describes no network.*sorted_items"):
-        Weights(tensors, about, "here").network()
-
-
-def test_sorted_training_resumes_exactly(tmp_path):
-    settings = {"rollout": 5, "num_envs": 16, "minibatch": 64, "hidden": [16], "sorted_items": True, "epochs": 2}
-    config = TrainConfig.model_validate({"env": {"scenarios": "lewis"}, "training": settings})
-    uninterrupted, resumed = begin(config), begin(config)
-    assert uninterrupted.learner.network.shape.sorted_items
-    uninterrupted.step()
-    resumed.resume(uninterrupted.checkpoint().save(tmp_path))
-    first, second = uninterrupted.step(), resumed.step()
-    assert first == second
-    for one, same in zip(uninterrupted.learner.network.parameters(), resumed.learner.network.parameters(), strict=True):
-        assert torch.equal(one, same)

@@ -58,6 +58,7 @@ def test_network_partner_conforms(shape, greedy):
     check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT, sources=("by_hand",))
 
 
+@pytest.mark.slow
 def test_another_process_gets_the_same_answers():
     partners = {
         "sampled": NetworkPartner(network(max_count=10)),

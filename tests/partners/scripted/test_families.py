@@ -103,7 +103,12 @@ def members(attribute, deterministic=True):
 REMEMBERING = members("summary")
 
 
-@pytest.mark.parametrize("name", REMEMBERING)
+def defaults_first(names):
+    """Partners at their defaults; those at extreme values are among the slow tests."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * ("(" in name)) for name in names]
+
+
+@pytest.mark.parametrize("name", defaults_first(REMEMBERING))
 def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
     # Histories with equal summaries and the same last claim: the answer is the same, and so it is after more talk.
     partner, rng, equal = REMEMBERING[name], generator(0, "summaries"), 0
@@ -134,7 +139,7 @@ def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
 DEAF = members("insist_is_propose", deterministic=False)
 
 
-@pytest.mark.parametrize("name", DEAF)
+@pytest.mark.parametrize("name", defaults_first(DEAF))
 def test_insist_is_propose_trait_holds(name):
     partner, rng = DEAF[name], generator(0, "insisting")
     for turns_taken in range(1, 6):

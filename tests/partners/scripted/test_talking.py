@@ -61,8 +61,8 @@ def test_no_partial_sentences():
     assert games.messages is None or not any(games.messages.ravel())
 
 
-def test_a_listener_claims_what_the_told_values_grant():
-    """The pool is 1 book, 2 hats, 2 balls; told (4, 1, 2), of which 0.55 is 5.5: the book and a ball are enough."""
+def test_a_listener_claims_what_the_announced_values_grant():
+    """The pool is 1 book, 2 hats, 2 balls; announced (4, 1, 2), 0.55 of it 5.5: the book and a ball are enough."""
     counts, mine = np.array([1, 2, 2], dtype=np.int8), np.array([0, 4, 1], dtype=np.int8)
     claim, worth = claim_against(counts, mine, np.array([[4, 1, 2]], dtype=np.int8), np.ones(1))
     assert claim == (0, 2, 1) and worth == 9.0

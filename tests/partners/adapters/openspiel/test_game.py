@@ -48,7 +48,7 @@ def test_it_plays_by_our_rules():
     assert len(endings) >= 3
 
 
-def test_what_a_player_is_told_never_depends_on_the_others_values():
+def test_observations_never_depend_on_the_others_values():
     game = pyspiel.load_game(NAME)
     pools = open_source("lewis", split="train").table
     mine = [(pools.scenario(row).counts, pools.scenario(row).utilities[0]) for row in range(200)]

@@ -19,7 +19,7 @@ from partners.adapters.openspiel_bargaining import (
 
 
 def observation(*offers: dict[str, int], player: int, to_move: int | None = None) -> dict[str, object]:
-    """What the arena tells a player; written by hand after one of its own."""
+    """The arena's observation of a player; written by hand after one of its own."""
     history = [{"player": turn % 2, "type": "offer", "items": items} for turn, items in enumerate(offers)]
     told = {
         "pool": {"book": 1, "hat": 3, "basketball": 1}, "my_values": {"book": 1, "hat": 1, "basketball": 6},
