@@ -13,14 +13,13 @@ from league.evaluation.evaluate import (
     BEST,
     BOTH,
     FAIR,
-    FOUND,
     HUMANS,
     NASH,
     Evaluation,
     mean_of_seats,
     ultimatum_seat,
 )
-from league.evaluation.exploitability import Probe
+from league.evaluation.exploitability import FOUND, Probe
 from league.evaluation.final import FinalEvaluation
 from league.figures.measures import FIGURES
 from league.tables.blocks import (
