@@ -20,7 +20,8 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.solvers.solve import solve, split_scores
 from dond_marl.statistics import TEN
-from league.evaluation.evaluate import BEST, BOTH, FAIR, FOUND, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation.evaluate import BEST, BOTH, FAIR, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation.exploitability import FOUND
 from league.figures.measures import PlayedFigures, score_pairs
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.files import user_path
 from dond_marl.game import Disagree, Rules
-from dond_marl.occupants import Spec, SpecLike, expand_run_name, seat_occupant
+from dond_marl.occupants import Spec, SpecLike, expand_run_name, occupant_name, seat_occupant
 from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
@@ -417,8 +417,8 @@ class Pair:
 
         try:
             return evaluate(
-                self.member, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
-                confidence=self.confidence, report=report, player=self.player, name=self.name,
+                self.player, self.against, self.source, self.rules, sample=self.sample, seed=self.seed,
+                confidence=self.confidence, report=report, name=self.name or occupant_name(self.member),
                 exact=self.exact,
             )  # fmt: skip
         except ImpossibleScore as error:
@@ -437,9 +437,9 @@ class Pair:
         from league.evaluation.diagnosis import diagnose
 
         return diagnose(
-            self.member, self.against, evaluation.scenarios, self.rules, seed=self.seed,
-            confidence=self.confidence, report=report, exact=self.exact,
-            player=self.player if self.player.traits.remote else None,  # its limits hold for all of it
+            self.player if self.player.traits.remote else self.member,  # its limits hold for all of it
+            self.against, evaluation.scenarios, self.rules, seed=self.seed,
+            confidence=self.confidence, report=report, exact=self.exact, name=occupant_name(self.member),
         )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ is the text between its two marks; nothing else of that page is changed. The fil
 holds the SHA-256 of every file that was read and of everything that was made: ``--check`` compares these, which takes
 no time.
 
-New lines of the benchmark under docs/results are appended to JSON lines; ``--store`` moves them to the Parquet table of
-that folder, from which they are read as before.
+New lines of the benchmark under docs/results are appended to JSON lines; ``--store`` compresses them, and they are read
+as before.
 
 examples:
   python -m experiments.results
@@ -91,7 +91,7 @@ def outdated() -> list[str]:
 
 @click.command(cls=Command, help=__doc__)
 @click.option("--check", is_flag=True, help="change nothing, only compare the SHA-256 of all files with the record")
-@click.option("--store", "stores", is_flag=True, help="first move JSON lines of the benchmark to their Parquet table")
+@click.option("--store", "stores", is_flag=True, help="first compress the benchmark's JSON lines")
 def command(check: bool, stores: bool) -> None:
     """Write pages, figures and tables, or compare them with the record."""
     if stores:

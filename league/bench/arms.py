@@ -102,8 +102,8 @@ class Arm(NamedTuple):
 
     def exploitability(self, key: str) -> Doubles | None:
         """An entry of the results' exploitability by seed, ``[n, ...]``; ``None`` where a seed has none."""
-        found = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
-        return np.array(found) if len(found) == len(self.rows) else None
+        entries = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
+        return np.array(entries) if len(entries) == len(self.rows) else None
 
     def worst_tenth(self) -> Doubles | None:
         """The mean points of the worst tenth of the partners by seed, ``[n]``; ``None`` with one partner."""
@@ -116,8 +116,10 @@ class Arm(NamedTuple):
         """
         if any("best_labels" not in row["figures"] for row in self.rows):
             return None
-        found = [row["figures"]["best_labels"]["by_partner"] for row in self.rows]
-        return np.array([[max(0.0, *own.get(partner, (0.0,))) for partner in self.partners] for own in found])
+        by_seed = [row["figures"]["best_labels"]["by_partner"] for row in self.rows]
+        return np.array(
+            [[max(0.0, *by_partner.get(partner, (0.0,))) for partner in self.partners] for by_partner in by_seed]
+        )
 
     def label_gains(self) -> Doubles | None:
         """:meth:`best_label_gains` by seed, ``[n]``: the mean over families of the mean over their members."""
@@ -144,25 +146,25 @@ def headline_of(row: Row) -> float:
     return Arm(row["submission"]["name"], (row,)).headline().mean
 
 
-def scores_of(row: Row, column: Column = MAIN["points"], of: str = "value") -> Doubles:
+def scores_of(row: Row, column: Column = MAIN["points"], part_of_cell: str = "value") -> Doubles:
     """A figure of one result by partner and seat, ``[W, 2]``; ``of="margin"``: half the interval of its noise."""
-    by_cell = {(cell["partner"], cell["seat"]): _value(row, cell, column, of) for cell in row["cells"]}
+    by_cell = {(cell["partner"], cell["seat"]): _value(row, cell, column, part_of_cell) for cell in row["cells"]}
     return np.array([[by_cell[partner, seat] for seat in (0, 1)] for partner in sorted({name for name, _ in by_cell})])
 
 
-def _value(row: Row, cell: Row, column: Column, of: str) -> float:
+def _value(row: Row, cell: Row, column: Column, part_of_cell: str) -> float:
     """A figure of a cell; ``nan`` outside the column's cells, or where it is unknown."""
     inside = column.seat in (None, cell["seat"]) and column.partners(partner_of(cell["partner"]))
     if not inside or (column.exact and not cell.get("reference_exact")):
         return math.nan
-    part, value, whole = column.part or row["benchmark"]["headline"], None, 1.0
+    part, value, divisor = column.part or row["benchmark"]["headline"], None, 1.0
     if column.measure in ("points", "share"):
-        value = cell["points"].get(part) if of == "value" else cell["margin"].get(part, 0.0)
-    elif of == "value":
+        value = cell["points"].get(part) if part_of_cell == "value" else cell["margin"].get(part, 0.0)
+    elif part_of_cell == "value":
         value = cell[column.measure]
     if column.measure == "share":
-        whole = (cell.get("reference") or {}).get(part) or 0.0
-    return math.nan if value is None or not whole else float(value) / whole
+        divisor = (cell.get("reference") or {}).get(part) or 0.0
+    return math.nan if value is None or not divisor else float(value) / divisor
 
 
 def _noise(row: Row, column: Column, families: Sequence[str]) -> float:
@@ -179,17 +181,19 @@ def _noise(row: Row, column: Column, families: Sequence[str]) -> float:
 
 def arms_by_protocol(rows: Sequence[Row]) -> list[tuple[dict[str, Any], list[Arm]]]:
     """The arms of each protocol among the results, best first, test rosters first."""
-    found: dict[tuple[Any, ...], dict[tuple[str, Any], Row]] = {}
+    by_protocol: dict[tuple[Any, ...], dict[tuple[str, Any], Row]] = {}
     for row in rows:
         key = tuple(row["benchmark"][name] for name in SAME)
-        own = row["submission"]["name"], row["submission"]["seed"]
-        found.setdefault(key, {}).pop(own, None)
-        found[key][own] = row
+        run = row["submission"]["name"], row["submission"]["seed"]
+        by_protocol.setdefault(key, {}).pop(run, None)
+        by_protocol[key][run] = row
     order = ROSTERS[::-1]
-    keys = sorted(found, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2]))
+    keys = sorted(
+        by_protocol, key=lambda key: (order.index(key[1]) if key[1] in order else len(order), key[3:], key[2])
+    )
     groups = []
     for key in keys:
-        results = list(found[key].values())
+        results = list(by_protocol[key].values())
         names = dict.fromkeys(row["submission"]["name"] for row in results)
         arms = [Arm(name, tuple(row for row in results if row["submission"]["name"] == name)) for name in names]
         points = {arm.name: statistics.headline_scores(arm.scores(), arm.families).mean() for arm in arms}

@@ -62,9 +62,9 @@ class Difference(NamedTuple):
     def changes(self) -> str | None:
         """The partners without one of which the verdict is another, at most three by name, with that verdict."""
         pairs = zip(self.partners, self.points.without, strict=False)
-        named = [f"{partner} ({found})" for partner, (_, found) in pairs if found != self.points.verdict]
-        others = f" and {len(named) - 3} others" if len(named) > 3 else ""
-        return ", ".join(named[:3]) + others if named else None
+        named = [f"{partner} ({verdict})" for partner, (_, verdict) in pairs if verdict != self.points.verdict]
+        further = f" and {len(named) - 3} others" if len(named) > 3 else ""
+        return ", ".join(named[:3]) + further if named else None
 
     def format_p(self, p: float) -> str:
         """A p-value; where it is the least that so many seeds can give it is a bound."""
@@ -81,13 +81,17 @@ def differences(arms: Sequence[Arm], over: str, effect: float = SMALLEST_EFFECT)
     reference, scores = named[over], {name: arm.scores() for name, arm in named.items()}
     fixed = reference.rows[0]["benchmark"]["roster"] not in ROSTERS
     compared = statistics.compare_arms(scores, over, reference.families, effect, fixed=fixed)
-    theirs = reference.exploitability("nashconv")
-    found = []
+    reference_nashconv = reference.exploitability("nashconv")
+    compared_arms = []
     for name, comparison in compared.items():
-        own = named[name].exploitability("nashconv")
-        nashconv = UNKNOWN if own is None or theirs is None else statistics.mean_difference(own, theirs)
-        found.append(Difference(name, over, comparison, nashconv, tuple(reference.partners), effect))
-    return found
+        arm_nashconv = named[name].exploitability("nashconv")
+        nashconv = (
+            UNKNOWN
+            if arm_nashconv is None or reference_nashconv is None
+            else statistics.mean_difference(arm_nashconv, reference_nashconv)
+        )
+        compared_arms.append(Difference(name, over, comparison, nashconv, tuple(reference.partners), effect))
+    return compared_arms
 
 
 def signed_interval(estimate: Estimate) -> str:

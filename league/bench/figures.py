@@ -174,21 +174,18 @@ def label_gains(
     after the games, so that the figure is an upper estimate where a game has chance. ``by_partner``: the differences
     from the games as played, PROPOSE and INSIST, of the partners that read labels.
     """
-    head = field.headline
-    played = {name: _points_by_partner({name: with_partner}, field, head) for name, with_partner in games.items()}
+
+    def points(with_partner: PartnerGames) -> float:
+        means = CellMeans({"": with_partner}, field)
+        return means.mean("points", means.cells, field.headline).mean
+
+    played = {name: points(with_partner) for name, with_partner in games.items()}
     by_partner = {
-        name: [_points_by_partner({name: again[name]}, field, head) - played[name] for again in relabelled]
-        for name in games
-        if name in relabelled[0]
+        name: [points(again[name]) - played[name] for again in relabelled] for name in games if name in relabelled[0]
     }
     gain = sum(max(0.0, *gains) for gains in by_partner.values()) / len(games)
     differences = {name: [_digits(points) for points in gains] for name, gains in by_partner.items()}
     return {"best_labels": {**(_plain(Estimate(gain, len(games), gain, gain)) or {}), "by_partner": differences}}
-
-
-def _points_by_partner(games: Mapping[str, PartnerGames], field: Field, name: str) -> float:
-    figures = CellMeans(games, field)
-    return figures.mean("points", figures.cells, name).mean
 
 
 def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
@@ -197,7 +194,7 @@ def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
     for i, seat in figures.cells:
         partner = figures.partners[i]
         by_slice = {name: figures.mean("points", [(i, seat)], name) for name in field.slices}
-        others = {name: figures.mean(name, [(i, seat)], field.headline) for name in MEASURES if name != "points"}
+        measures = {name: figures.mean(name, [(i, seat)], field.headline) for name in MEASURES if name != "points"}
         rows.append(
             {
                 "partner": partner,
@@ -205,7 +202,7 @@ def cells_of(games: Mapping[str, PartnerGames], field: Field) -> list[Row]:
                 "replicates": len(games[partner].tally.games[seat]),
                 "points": {name: _digits(points.mean) for name, points in by_slice.items()},
                 "margin": {name: _digits(points.margin) for name, points in by_slice.items() if points.margin > 0},
-                **{name: _digits(figure.mean) for name, figure in others.items()},
+                **{name: _digits(figure.mean) for name, figure in measures.items()},
             }
         )
     return rows
@@ -235,35 +232,20 @@ def _digits(value: float) -> float | None:
 PARTS_OF = {HEADLINE: (1, 2), ALL: (0, 1, 2), **{name: (part,) for part, name in enumerate(PARTS)}}
 
 
-class References(NamedTuple):
-    """References of one partner: points of ten by slice and by the member's seat, and whether they are exact there.
+@lru_cache(maxsize=512)
+def _reference_to(partner: Spec, seat: int) -> tuple[Mapping[str, float | None], bool] | None:
+    """The stored reference to ``partner`` for a member in ``seat``, in points of ten by slice, and whether it is exact.
 
-    An inexact one is a certified upper bound: a share of it is at most the true share. ``nan`` where none is known.
-    """
-
-    values: Mapping[str, tuple[float, float]]  # by slice
-    exact: tuple[bool, bool]
-
-
-@lru_cache(maxsize=256)
-def _references_to(partner: Spec) -> References | None:
-    """The stored references to ``partner`` on all scenarios of ``lewis``; ``None`` without any.
-
-    A name from a file is not made into an occupant, which may start a program, unless its kind has references.
+    An inexact one is a certified upper bound: a share of it is at most the true share. ``None`` without any. A name
+    from a file is not made into an occupant, which may start a program, unless its kind has references.
     """
     kinds = {partner_of(name).kind for name in stored_references()}
     stored = reference_of(partner) if partner.kind in {*kinds, *NETWORKS} else None
     if stored is None:
         return None
-    values = {}
-    for name in SLICES:
-        first, second = (
-            math.nan if side is None else side.values_over(seat, PARTS_OF[name])[1]
-            for seat, side in enumerate(stored.seats)
-        )
-        values[name] = first, second
-    first_exact, second_exact = (side is not None and side.exact for side in stored.seats)
-    return References(values, (first_exact, second_exact))
+    side = stored.seats[seat]
+    values = {name: None if side is None else _digits(side.values_over(seat, PARTS_OF[name])[1]) for name in SLICES}
+    return values, side is not None and side.exact
 
 
 def with_references(row: Row) -> Row:
@@ -279,8 +261,8 @@ def with_references(row: Row) -> Row:
 
 def _with_reference(cell: Row) -> Row:
     fields = {key: value for key, value in cell.items() if not key.startswith("reference")}
-    references, seat = _references_to(partner_of(cell["partner"])), cell["seat"]
-    if references is None:
+    reference = _reference_to(partner_of(cell["partner"]), cell["seat"])
+    if reference is None:
         return fields
-    values = {name: _digits(references.values[name][seat]) for name in cell["points"]}
-    return {**fields, "reference": values, "reference_exact": references.exact[seat]}
+    values, exact = reference
+    return {**fields, "reference": {name: values[name] for name in cell["points"]}, "reference_exact": exact}

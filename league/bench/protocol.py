@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dond_marl.game import Rules
-from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, open_source, view_parts
+from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, beyond_lewis, open_source, view_parts
 from dond_marl.seats import Bools
 from partners.rosters import members_hash
 
@@ -61,8 +61,6 @@ def lewis_field(sample: int | None = None) -> Field:
 @lru_cache(maxsize=4)
 def beyond_field(sample: int | None = None) -> Field:
     """Scenarios of pools and values that ``lewis`` does not hold, or ``sample`` of them: one slice, no references."""
-    from dond_marl.scenarios.sources import beyond_lewis
-
     table = beyond_lewis(BEYOND_SEED, min(sample or BEYOND, BEYOND))
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))
     return Field(source, "beyond lewis", False, {ALL: np.ones((2, table.size), dtype=bool)})

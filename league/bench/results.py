@@ -1,29 +1,28 @@
 """Results file of the benchmark: one sealed JSON line per submission, appended under a lock and checked when read.
 
-The rows of several files can be stored in one Parquet table of their folder (:func:`store`), a tenth of the size. The
-table has a row for each line: the name of its file, its cells, and everything else as JSON. Reading a file gives its
-stored rows, then those of its lines, so that new measurements are appended as before. The files under ``docs/results``
-are stored so.
+The lines of a file can be compressed to one of its name with ``.xz`` (:func:`store`), a tenth of the size. Reading a
+file gives its compressed rows, then those of its lines, so that new measurements are appended as before. The files
+under ``docs/results`` are compressed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from dond_marl.errors import InputError, missing_library
+from dond_marl.errors import InputError
 from dond_marl.files import append_lines, finished_lines, read_row
+from dond_marl.records.files import write_durably
 from partners.rosters import DEV2, FORMER, load_rosters
 
 FORMAT = 1  # of a line
 DEFAULT = Path("runs/bench.jsonl")
 SEALED_APART = ("sha256", "clock")  # keys that the checksum does not cover
-STORED = "benchmark.parquet"  # in the folder of results files: their stored rows
 KEYS = {"submission": dict, "benchmark": dict, "code": dict, "figures": dict, "cells": list, "answers": dict}
 Row = dict[str, Any]
 
@@ -64,127 +63,52 @@ def read(paths: Iterable[Path]) -> list[Row]:
     """
     rows = []
     for path in paths:
-        stored = read_stored(path)
-        if not stored and not path.is_file():
+        if not has_results(path):
             raise ResultsError(
                 f"{path}: no such results file; `dond bench OCCUPANT --against dev --results {path}` writes it"
             )
-        rows += [_rename_roster(row) for row in [*stored, *_read_lines(path)]]
+        for file, lines in ((compressed(path), _compressed_lines(path)), (path, finished_lines(path))):
+            rows += [_rename_roster(_check_line(line, file, number)) for number, line in enumerate(lines, start=1)]
     return rows
 
 
-def _read_lines(path: Path) -> list[Row]:
-    return [_check_line(text, path, number) for number, text in enumerate(finished_lines(path), start=1)]
-
-
 def has_results(path: Path) -> bool:
-    """Whether there is such a results file, or stored rows of it."""
-    return path.is_file() or path.name in stored_names(path.parent)
+    """Whether there is such a results file, or one that was compressed."""
+    return path.is_file() or compressed(path).is_file()
 
 
-def stored_names(folder: Path) -> list[str]:
-    """The names of the files whose rows are stored in ``folder``. Raises :class:`MissingLibrary` without pyarrow."""
-    path = folder / STORED
-    if not path.is_file():
-        return []
-    return sorted(set(_arrow().parquet.read_table(path, columns=["file"])["file"].to_pylist()))
+def compressed(path: Path) -> Path:
+    """The file that :func:`store` compresses a results file to."""
+    return path.with_name(f"{path.name}.xz")
 
 
-def read_stored(path: Path) -> list[Row]:
-    """The stored rows of a results file; empty where its folder stores none of it.
-
-    Raises :class:`ResultsError` for a damaged table, and :class:`MissingLibrary` without pyarrow.
-    """
-    table = path.parent / STORED
-    rows = _rebuild(table, path.name) if table.is_file() else []
-    return [_check_row(row, f"{table}, row {number} of {path.name}") for number, row in enumerate(rows, start=1)]
-
-
-def _rebuild(table: Path, name: str) -> list[Row]:
-    """The rows of a file in a table. Raises :class:`ResultsError` for a damaged table."""
-    parquet = _arrow().parquet
+def _compressed_lines(path: Path) -> list[bytes]:
+    """The compressed lines of a results file; none where there are none. Raises :class:`ResultsError` for damage."""
+    source = compressed(path)
     try:
-        lines = parquet.read_table(table, filters=[("file", "==", name)]).to_pylist()
-    except (ValueError, OSError) as error:  # the errors of pyarrow are of these kinds
-        raise ResultsError(f"{table}: damaged ({error}); restore the file") from None
-    return [{**json.loads(line["rest"]), "cells": [_cell(cell) for cell in line["cells"]]} for line in lines]
-
-
-def _cell(stored: Row) -> Row:
-    """A cell as its line had it: the table has nulls where a line lacks a margin, or the reference."""
-    margin = {part: margin for part, margin in stored["margin"].items() if margin is not None}
-    absent = ("reference", "reference_exact") if stored["reference_exact"] is None else ()
-    return {**{key: value for key, value in stored.items() if key not in absent}, "margin": margin}
+        return lzma.decompress(source.read_bytes()).splitlines(keepends=True) if source.is_file() else []
+    except lzma.LZMAError as error:
+        raise ResultsError(f"{source}: damaged ({error}); restore the file") from None
 
 
 def store(paths: Iterable[Path]) -> None:
-    """Move the lines of results files, all of one folder, to the table of that folder, and delete the files.
+    """Compress the lines of results files, after those that were compressed before, and delete the files.
 
-    The table keeps its other rows. Raises what :func:`read` raises, and :class:`ResultsError` where a row would not
-    come back equal; then nothing is changed.
+    Raises what :func:`read` raises; then nothing of that file is changed.
     """
-    files = list(paths)
-    (folder,) = {path.parent for path in files}
-    by_file = {name: read_stored(folder / name) for name in stored_names(folder)}
-    for path in files:
-        by_file[path.name] = [*by_file.get(path.name, []), *_read_lines(path)]
-    arrow = _arrow()
-    lines = [
-        {
-            "file": file,
-            "rest": json.dumps({key: value for key, value in row.items() if key != "cells"}, ensure_ascii=False),
-            "cells": row["cells"],
-        }
-        for file, rows in sorted(by_file.items())
-        for row in rows
-    ]
-    with TemporaryDirectory(dir=folder) as made:
-        new = Path(made) / STORED
-        table = arrow.Table.from_pylist(lines, _schema(cell for line in lines for cell in line["cells"]))
-        arrow.parquet.write_table(table, new, compression="zstd", compression_level=12)
-        for file, rows in by_file.items():
-            if [digest(row) for row in _rebuild(new, file)] != [digest(row) for row in rows]:
-                raise ResultsError(f"{folder / file}: a row cannot be stored without loss; leave the file as it is")
-        new.replace(folder / STORED)
-    for path in files:
+    for path in paths:
+        read([path])
+        lines = [*_compressed_lines(path), *(line.strip() + b"\n" for line in finished_lines(path))]
+        write_durably(compressed(path), lzma.compress(b"".join(lines)))
         path.unlink()
 
 
-def _schema(cells: Iterable[Row]) -> Any:
-    """The columns of the table for these cells."""
-    arrow = _arrow()
-    text, integer, number = arrow.string(), arrow.int64(), arrow.float64()
-    parts = dict.fromkeys(part for cell in cells for part in cell["points"])
-    by_part = arrow.struct([(part, number) for part in parts])
-    columns = {
-        "partner": text,
-        "seat": integer,
-        "replicates": integer,
-        "points": by_part,
-        "margin": by_part,
-        **dict.fromkeys(("left", "deal", "welfare"), number),
-        "reference": by_part,
-        "reference_exact": arrow.bool_(),
-    }
-    cell = arrow.struct(list(columns.items()))
-    return arrow.schema([("file", text), ("rest", text), ("cells", arrow.list_(cell))])
-
-
-def _arrow() -> Any:
-    """The library pyarrow with its module for Parquet files; optional, and slow to import."""
-    try:
-        import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise missing_library(error, "a Parquet table of results") or error from error
-    return pyarrow
-
-
 def _rename_roster(row: Row) -> Row:
-    benchmark, own = row["benchmark"], row["submission"]
+    benchmark, submission = row["benchmark"], row["submission"]
     if (benchmark.get("roster"), benchmark.get("roster_sha256")) != (FORMER, load_rosters().hashes[DEV2]):
         return row
-    met = str(own.get("met")).replace(f"none of the roster {FORMER}", f"none of the roster {DEV2}")
-    return {**row, "benchmark": {**benchmark, "roster": DEV2}, "submission": {**own, "met": met}}
+    met = str(submission.get("met")).replace(f"none of the roster {FORMER}", f"none of the roster {DEV2}")
+    return {**row, "benchmark": {**benchmark, "roster": DEV2}, "submission": {**submission, "met": met}}
 
 
 def check_writable(path: Path) -> None:
@@ -197,11 +121,7 @@ def check_writable(path: Path) -> None:
 
 def _check_line(text: bytes, path: Path, number: int) -> Row:
     """A line as plain values. Raises :class:`ResultsError`."""
-    return _check_row(read_row(text, path, number), f"{path}, line {number}")
-
-
-def _check_row(row: Row, where: str) -> Row:
-    """The row, checked. Raises :class:`ResultsError`, which says where it stands."""
+    row, where = read_row(text, path, number), f"{path}, line {number}"
     if row.get("format") != FORMAT:
         raise ResultsError(f"{where}: no line of this build's benchmark (format {FORMAT}); measure it anew")
     if any(not isinstance(row.get(key), kind) for key, kind in KEYS.items()):

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.labels import LABELS, ReadsAs, reads_labels
-from dond_marl.solvers.values import response_value, self_play_values
 from league.bench.figures import (
     PartnerGames,
     answers_of,
@@ -55,6 +54,7 @@ from league.bench.protocol import (
 )
 from league.bench.results import FORMAT, Row, digest, seal_row
 from league.bench.test2 import SAMPLE, Logging, log_evaluation, logging_of
+from league.evaluation.exploitability import exploitability_by_seat
 from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import ReadLedger
@@ -62,7 +62,7 @@ from league.ledger.run_directory import CHECKOUT, find_run, source_commit
 from league.play.backends import in_processes
 from league.play.match import SEATING
 from league.play.occupant_kinds import is_free
-from league.play.values import ORACLES, Entrant, machine
+from league.play.values import ORACLES, Entrant, Member, machine
 from league.settings.layers import suggest
 from partners.provenance import (
     OccupantProvenance,
@@ -77,27 +77,21 @@ NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their pa
 LIST_FROM = "of"  # the parameter that holds a list of occupants
 
 
-class PlayerSource(NamedTuple):
-    """An occupant that any process can make: from a spec, or from weights of a league's run."""
-
-    spec: Spec | None
-    weights: tuple[Entrant, Path] | None = None
-
-    def partner(self) -> Partner:
-        """The occupant, made once per process. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
-        return _partner(self)
-
-
 class Submission(NamedTuple):
     """The occupant that is measured, with its name and origin for the results line."""
 
-    player: PlayerSource
+    player: Entrant  # a spec, or a member of a league with its weights
+    blobs: Path  # the folder of the weights
     name: str  # in the leaderboard
     known: OccupantProvenance  # its identity, the same on every machine, and its opponents and ancestors in training
     seed: int | None = None  # of its training: results of one name that differ in it are seeds of one arm
     declared: str | None = None  # training opponents, as declared by the submitter
     settings_sha256: str | None = None  # of the league that it comes from
     acts: int | None = None  # environment acts of its whole training, all learners together, where known
+
+    def partner(self) -> Partner:
+        """The occupant, made once per process. Raises :class:`~dond_marl.occupants.OccupantNameError`."""
+        return SEATING.partner(self.player, self.blobs, greedy=True)
 
 
 def submission_of_spec(spec: SpecLike, name: str | None = None) -> Submission:
@@ -107,9 +101,10 @@ def submission_of_spec(spec: SpecLike, name: str | None = None) -> Submission:
     :class:`~dond_marl.errors.InputError` where ``greedy=False`` is given.
     """
     spec, _ = find_factory(spec)
-    written = greedy_spec(spec)
+    greedy = greedy_spec(spec)
     usual = (spec.without("greedy") if spec.kind in NETWORKS else spec).text  # every network here is greedy
-    return Submission(PlayerSource(written), name or short_names([usual]).get(usual, usual), provenance_of(written))
+    player = Entrant(Member(greedy.text, greedy))
+    return Submission(player, Path(), name or short_names([usual]).get(usual, usual), provenance_of(greedy))
 
 
 def submission_of_run(folder: Path, member: str | None, name: str | None = None, *, trust: bool = False) -> Submission:
@@ -144,8 +139,13 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     identity = Spec("checkpoint", {"greedy": measured.role != "sampled_oracle", "sha256": blob}).text
     if measured.role in ORACLES:
         identity = Spec("best_response", {"to": identity}).text
-    source = PlayerSource(None, (Entrant(measured, blob), directory.blobs))
-    return Submission(source, name or chosen, OccupantProvenance(identity, past), settings_sha256=settings_digest)
+    return Submission(
+        Entrant(measured, blob),
+        directory.blobs,
+        name or chosen,
+        OccupantProvenance(identity, past),
+        settings_sha256=settings_digest,
+    )
 
 
 def greedy_spec(spec: Spec) -> Spec:
@@ -170,46 +170,24 @@ def _greedy_inside(key: str, value: Any) -> Any:
     return greedy.text if isinstance(value, str) else {"kind": greedy.kind, **greedy.parameters}
 
 
-@lru_cache(maxsize=64)
-def _partner(source: PlayerSource) -> Partner:
-    if source.weights is not None:
-        member, folder = source.weights
-        return SEATING.partner(member, folder, greedy=True)
-    assert source.spec is not None
-    return seat_occupant(source.spec)
-
-
-class Provenance(NamedTuple):
-    """The identity of a submission and its opponents in training, for the results line."""
-
-    identity: str  # the same on every machine: networks by the SHA-256 of their weights
-    training: str  # what is recorded or declared about its training opponents, in words
-    seen: tuple[str, ...]  # identities of the partners of this measurement that are in its past
-
-
-def provenance(submission: Submission, partners: Sequence[Spec]) -> Provenance:
-    """The provenance of a submission that may be measured against ``partners``.
+def provenance(submission: Submission, partners: Sequence[Spec]) -> str:
+    """The recorded or declared training opponents, in words, of a submission that may be measured against ``partners``.
 
     Raises :class:`partners.provenance.ProvenanceError` where one of them is of a held-out roster and the submission, or
     an ancestor of it, trained with such a roster, or where its training opponents are neither recorded nor declared.
     """
-    identity, past = submission.known
+    past = submission.known.past
     training = confirm_opponents_unseen(partners, past, submission.name, submission.declared)
     if training is None:
         training = f"known: {len(past.opponents)} in its past" if not past.unknown else "not written down"
         training = training if submission.declared is None else f"{training}; declared: {submission.declared}"
-    if seen := held_out_sources(past):
-        training += f"; trained on views that are held out, in {' and '.join(seen)}"
-    return Provenance(identity, training, tuple(roster_test_members(past, partners)))
-
-
-def noise_index(partner: str) -> int:
-    """The index of the noise of all games with this partner, a function of its spec alone."""
-    return int.from_bytes(hashlib.sha256(partner.encode()).digest()[:8])
+    if views := held_out_sources(past):
+        training += f"; trained on views that are held out, in {' and '.join(views)}"
+    return training
 
 
 def play_partner(
-    source: PlayerSource, partner: Spec, field: Field, replicates: int, label: Act | None = None
+    submission: Submission, partner: Spec, field: Field, replicates: int, label: Act | None = None
 ) -> PartnerGames:
     """All games of a player with one partner, a spec; a scenario is played once where both are deterministic.
 
@@ -218,17 +196,17 @@ def play_partner(
     """
     assert field.source.table is not None
     terms = Terms(field.source, field.source.table, RULES, NOISE_SEED, CONFIDENCE)
-    player, seated = source.partner(), seat_occupant(partner)
+    player, seated = submission.partner(), seat_occupant(partner)
     if label is not None:
         seated = ReadsAs(seated, label)
     times = 1 if player.traits.deterministic and seated.traits.deterministic else replicates
-    indices = ((noise_index(partner), i) for i in range(times))
-    played = (play(terms, MEMBER, (player, player), partner, seated, index=index) for index in indices)
+    noise = int.from_bytes(hashlib.sha256(partner.encode()).digest()[:8])  # a function of the partner's spec alone
+    played = (play(terms, MEMBER, (player, player), partner, seated, index=(noise, i)) for i in range(times))
     return partner_games(played, field)
 
 
 def play_roster(
-    player: PlayerSource,
+    submission: Submission,
     partners: Sequence[Spec],
     field: Field,
     replicates: int,
@@ -242,28 +220,32 @@ def play_roster(
     ``label``: as for :func:`play_partner`; ``report`` receives the progress.
     """
     played: dict[str, PartnerGames] = {}
-    calls = [(player, partner, field, replicates, label) for partner in partners]
-    for done, (i, games) in enumerate(in_processes(play_partner, calls, workers), start=1):
+    calls = [(submission, partner, field, replicates, label) for partner in partners]
+    for i, games in in_processes(play_partner, calls, workers):
         played[partners[i]] = games
-        report(f"{done} of {len(partners)} partners")
+        report(f"{len(played)} of {len(partners)} partners")
     return {partner: played[partner] for partner in partners}
 
 
 @lru_cache(maxsize=16)  # the rosters of one submission ask for the same
-def exploitability_of(player: PlayerSource) -> Row | None:
+def exploitability_of(player: Entrant, blobs: Path) -> Row | None:
     """Gains of exact best responses over self-play, points of ten over all scenarios, as plain values by seat.
 
     NashConv is the sum of both seats' gains (Lanctot et al. 2017, arXiv 1711.00832, section 2). ``None`` where the
     player acts at random or remembers (there is no exact best response), or is code of others (it is queried in its
     games alone). Some 4 processor seconds.
     """
-    partner, source = player.partner(), lewis_field().source
+    partner = SEATING.partner(player, blobs, greedy=True)
     if not (is_free(partner) and exact_by_answers(partner, RULES)):
         return None
-    itself = self_play_values(partner, source, RULES)
-    response = [response_value(partner, source, RULES, seat).low for seat in (0, 1)]
-    gain = [best - alone for best, alone in zip(response, itself, strict=True)]
-    return {"self_play": list(itself), "response": response, "gain": gain, "nashconv": sum(gain)}
+    seats = exploitability_by_seat(partner, lewis_field().source, RULES)
+    gain = [seat.gain[0] for seat in seats]
+    return {
+        "self_play": [seat.self_play for seat in seats],
+        "response": [seat.response.low for seat in seats],
+        "gain": gain,
+        "nashconv": sum(gain),
+    }
 
 
 def check_committed(allow_uncommitted: bool, root: Path = CHECKOUT) -> None:
@@ -348,25 +330,22 @@ def measure(
         logging_of(opponents.partners, Path(), None, None)  # raises where a log is needed
     if opponents.name == TEST2:
         sample = min(sample or SAMPLE, SAMPLE)
-    origin = provenance(submission, opponents.partners)
+    training = provenance(submission, opponents.partners)
     field = beyond_field(sample) if beyond else lewis_field(sample)
     _check_sample(submission, opponents, field, sample)
     times = 1 if sample is not None else replicates
     benchmark = protocol_document(field, opponents.name, opponents.partners, times)
-    about = _submission_document(submission, origin)
+    about = _submission_document(submission, training, opponents.partners)
     earlier = 0
     if logging is not None:
-        known = {key: about[key] for key in ("name", "seed", "identity")}
+        measured = {key: about[key] for key in ("name", "seed", "identity")}
         scenarios = f"{benchmark['number_of_scenarios']} of {field.name}"
-        earlier = log_evaluation(logging, **known, against=opponents.name, scenarios=scenarios)
-
-    def play_all(partners: Sequence[Spec], label: Act | None = None) -> dict[str, PartnerGames]:
-        return play_roster(submission.player, partners, field, times, label=label, workers=workers, report=report)
-
+        earlier = log_evaluation(logging, **measured, against=opponents.name, scenarios=scenarios)
+    play_all = partial(play_roster, submission, field=field, replicates=times, workers=workers, report=report)
     games, gains = play_all(opponents.partners), {}
     if labels:
         readers = [name for name in opponents.partners if _reads_labels(name)]
-        gains = label_gains(games, [play_all(readers, label) for label in LABELS], field)
+        gains = label_gains(games, [play_all(readers, label=label) for label in LABELS], field)
     row: Row = {
         "format": FORMAT,
         "submission": about,
@@ -379,7 +358,7 @@ def measure(
     }
     if logging is not None:
         row["test2"] = {"earlier_evaluations": earlier, "reason": logging.reason}
-    if exploitability and field.whole and (exploited := exploitability_of(submission.player)) is not None:
+    if exploitability and field.whole and (exploited := exploitability_of(submission.player, submission.blobs)):
         row["exploitability"] = exploited
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}
     return seal_row(with_references(row))
@@ -390,24 +369,24 @@ def _check_sample(submission: Submission, opponents: Opponents, field: Field, sa
     if not field.slices[field.headline].any(axis=1).all():
         raise InputError(f"a sample of {sample} scenarios holds none of {field.headline} in both seats; take more")
     if sample is None:
-        players = {submission.name: submission.player.partner()} | {p: seat_occupant(p) for p in opponents.partners}
+        players = {submission.name: submission.partner()} | {p: seat_occupant(p) for p in opponents.partners}
         costly = [name for name, player in players.items() if expensive_to_query(player.traits)]
         if costly:
             raise InputError(f"{costly[0]} is costly to query in more than 10,000 games per partner: give --sample N")
 
 
-def _submission_document(submission: Submission, origin: Provenance) -> Row:
-    """The submission as plain values."""
-    traits = submission.player.partner().traits
+def _submission_document(submission: Submission, training: str, partners: Sequence[Spec]) -> Row:
+    """The submission as plain values; the keys of a measurement against ``partners``."""
+    traits, (identity, past) = submission.partner().traits, submission.known
     return {
         "name": submission.name,
         "seed": submission.seed,
-        "identity": origin.identity,
+        "identity": identity,
         "learned": traits.learned,
         "deterministic": traits.deterministic,
         "sees_everything": traits.privileged,
-        "met": origin.training,
-        "met_here": list(origin.seen),
+        "met": training,
+        "met_here": list(roster_test_members(past, partners)),
         "declared": submission.declared,
         "settings_sha256": submission.settings_sha256,
         "acts": submission.acts,

@@ -45,12 +45,12 @@ def boards(rows: Sequence[Row], over: str | None = None, effect: float = SMALLES
 
     ``effect``: the smallest difference of interest, points of ten.
     """
-    found = []
+    result = []
     for number, (benchmark, arms) in enumerate(arms_by_protocol([with_references(row) for row in rows]), start=1):
         compared = [] if over is None else differences(arms, over, effect)
         section = section_of(benchmark, arms, compared)._replace(key=f"bench-{number}")
-        found.append(Board(benchmark, arms, compared, section))
-    return found
+        result.append(Board(benchmark, arms, compared, section))
+    return result
 
 
 def leaderboard(rows: Sequence[Row], over: str | None = None, effect: float = SMALLEST_EFFECT) -> Report:
@@ -99,17 +99,17 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
         "over seeds. One that is narrower than the last digit is left out.",
     ]
     cells = arms[0].rows[0]["cells"]
-    some = [cell["reference_exact"] for cell in cells if (cell.get("reference") or {}).get(benchmark["headline"])]
-    if some:
+    exact = [cell["reference_exact"] for cell in cells if (cell.get("reference") or {}).get(benchmark["headline"])]
+    if exact:
         notes.append(
-            f"BR-Prox: Best-Response Proximity, the share of the reference. {len(some)} of {len(cells)} cells (a "
-            f"partner and a seat) have one, {sum(some)} of them an exact one; the others' is an upper bound."
+            f"BR-Prox: Best-Response Proximity, the share of the reference. {len(exact)} of {len(cells)} cells (a "
+            f"partner and a seat) have one, {sum(exact)} of them an exact one; the others' is an upper bound."
         )
     if changed := [row for arm in arms for row in arm.rows if row["code"].get("changed_since")]:
         total = sum(len(arm.rows) for arm in arms)
         notes.append(f"{len(changed)} of {total} results were measured by sources that no commit holds.")
-    if used := [row["test2"]["earlier_evaluations"] for arm in arms for row in arm.rows if "test2" in row]:
-        times = " to ".join(f"{number:,}" for number in sorted({min(used), max(used)}))
+    if logged := [row["test2"]["earlier_evaluations"] for arm in arms for row in arm.rows if "test2" in row]:
+        times = " to ".join(f"{number:,}" for number in sorted({min(logged), max(logged)}))
         notes.append(f"Evaluations against {TEST2} that were logged before these: {times}.")
     by_remark: dict[str, list[str]] = {}
     for arm in arms:
@@ -118,15 +118,15 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     return notes + [f"{', '.join(names)}: {remark}." for remark, names in by_remark.items() if remark]
 
 
-def _submission_notes(own: Row) -> list[str]:
+def _submission_notes(submission: Row) -> list[str]:
     """Remarks on one submission."""
-    remarks = [own["met"]] if own["learned"] or own["declared"] else []
-    remarks += [f"trained with {len(own['met_here'])} of these partners"] if own["met_here"] else []
-    return remarks + (["has privileged information"] if own["sees_everything"] else [])
+    remarks = [submission["met"]] if submission["learned"] or submission["declared"] else []
+    remarks += [f"trained with {len(submission['met_here'])} of these partners"] if submission["met_here"] else []
+    return remarks + (["has privileged information"] if submission["sees_everything"] else [])
 
 
 def _replicates(arms: Sequence[Arm]) -> str:
-    """How often a game with a stochastic player was played; results may differ in it."""
+    """Number of times that a game with a stochastic player was played, in words; results may differ in it."""
     times = sorted({row["benchmark"]["replicates"] for arm in arms for row in arm.rows})
     return "once" if times == [1] else f"{' or '.join(map(str, times))} times"
 
@@ -151,7 +151,8 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     cells: dict[str, Cell] = {}
     for head, column in MAIN.items():
         cells |= {head: _figure(arm.headline(column), column.unit), **inserted.get(head, {})}
-    shares = [float(own["value"]) for row in arm.rows if (own := row["figures"].get("insists"))]  # older rows: none
+    figures = [figure for row in arm.rows if (figure := row["figures"].get("insists"))]  # older rows: none
+    shares = [float(figure["value"]) for figure in figures]
     insists = np.array(shares) if len(shares) == len(arm.rows) else None
     return {**cells, "INSIST": _over_seeds(insists, "share"), "best labels": _over_seeds(arm.label_gains())}
 
@@ -170,18 +171,18 @@ def _figure(estimate: Estimate, unit: Unit = "points") -> Figure:
 
 
 def _responses(arms: Sequence[Arm]) -> list[Table]:
-    """What NashConv is made of, by seat, and its part beyond first-mover power, for arms that have it."""
+    """Parts of NashConv by seat, and its part beyond first-mover power, for arms that have it."""
     conceded = np.array([low for low, _ in table_for(RULES).responses])
     lines, names = [], []
     for arm in arms:
-        own, best = arm.exploitability("self_play"), arm.exploitability("response")
-        if own is None or best is None:
+        itself, best = arm.exploitability("self_play"), arm.exploitability("response")
+        if itself is None or best is None:
             continue
         parts = {
-            "against itself": own,
+            "against itself": itself,
             "best response gets": best,
-            "its gain": best - own,
-            "beyond first-mover power": best - np.maximum(own, conceded),
+            "its gain": best - itself,
+            "beyond first-mover power": best - np.maximum(itself, conceded),
         }
         lines.append(
             {f"{head}, seat_{seat}": _over_seeds(part[:, seat]) for head, part in parts.items() for seat in (0, 1)}
@@ -199,16 +200,16 @@ def _comparison(compared: Sequence[Difference]) -> list[Table]:
     """Every other arm - the reference arm, with Holm's correction."""
     lines: list[dict[str, Cell]] = [
         {
-            "more points": Figure(each.points.difference._replace(n=0), "difference"),
-            "verdict": each.points.verdict,
-            "p": each.format_p(each.points.test.p),
-            "p, Holm": each.format_p(each.points.adjusted),
-            "without one partner": each.range,
-            "moved most by": each.mover,
-            "verdict changes without": each.changes,
-            f"more {NASHCONV}": Figure(each.nashconv._replace(n=0), "difference"),
+            "more points": Figure(difference.points.difference._replace(n=0), "difference"),
+            "verdict": difference.points.verdict,
+            "p": difference.format_p(difference.points.test.p),
+            "p, Holm": difference.format_p(difference.points.adjusted),
+            "without one partner": difference.range,
+            "moved most by": difference.mover,
+            "verdict changes without": difference.changes,
+            f"more {NASHCONV}": Figure(difference.nashconv._replace(n=0), "difference"),
         }
-        for each in compared
+        for difference in compared
     ]
     if not lines:
         return []
@@ -216,22 +217,22 @@ def _comparison(compared: Sequence[Difference]) -> list[Table]:
         f"Differences from the arm {compared[0].over}; p of permutations of seeds, for these partners alone; smallest "
         f"effect of interest {compared[0].effect:.2f}"
     )
-    return [Table(caption, *align_columns(lines, [each.name for each in compared]), "arm")]
+    return [Table(caption, *align_columns(lines, [difference.name for difference in compared]), "arm")]
 
 
 def summary_sentences(row: Row) -> list[str]:
     """One result in sentences."""
-    own, benchmark = row["submission"], row["benchmark"]
-    arm = Arm(own["name"], (with_references(row),))
+    submission, benchmark = row["submission"], row["benchmark"]
+    arm = Arm(submission["name"], (with_references(row),))
     against = title_of(benchmark).removeprefix("Against ")
     sentences = [
         f"{arm.name} has {arm.headline().mean:.2f} points of ten against {against} ({benchmark['headline']}), the mean "
         f"over {len(set(arm.families))} families of partners."
     ]
     if "exploitability" in row:
-        found = row["exploitability"]
-        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(found["gain"]))
-        sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {found['nashconv']:.2f}.")
+        exploited = row["exploitability"]
+        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(exploited["gain"]))
+        sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {exploited['nashconv']:.2f}.")
     share = arm.headline(MAIN["BR-Prox"]).mean
     if not math.isnan(share):
         sentences.append(f"Its Best-Response Proximity is {share:.1%}, the share of what a best response earns.")
@@ -249,17 +250,17 @@ def result_section(row: Row) -> Section:
     partners = list(dict.fromkeys(partner for partner, _ in cells))
     lines: list[dict[str, Cell]] = []
     for partner in partners:
-        both = [cells[partner, seat] for seat in (0, 1)]
+        seats = [cells[partner, seat] for seat in (0, 1)]
         line: dict[str, Cell] = {}
-        for seat, cell in enumerate(both):
+        for seat, cell in enumerate(seats):
             value, margin = cell["points"][head], cell["margin"].get(head, math.nan)
             line[f"as seat_{seat}"] = Figure(Estimate(value, 1, value - margin, value + margin))
             mark = (cell.get("reference") or {}).get(head)
             if mark:
                 line[f"reference, seat_{seat}"] = number_cell(mark)
                 line[f"share, seat_{seat}"] = number_cell(value / mark, "share")
-        line["deals"] = number_cell(float(np.mean([cell["deal"] for cell in both])), "share")
-        line["left to partner"] = number_cell(float(np.mean([cell["left"] for cell in both])))
+        line["deals"] = number_cell(float(np.mean([cell["deal"] for cell in seats])), "share")
+        line["left to partner"] = number_cell(float(np.mean([cell["left"] for cell in seats])))
         lines.append(line)
     table = Table(f"Points of ten by partner ({head})", *align_columns(lines, partners), "partner")
     section = section_of(row["benchmark"], [arm])

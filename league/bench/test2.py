@@ -33,7 +33,7 @@ class Logging(NamedTuple):
 
 
 def logging_of(partners: Iterable[Spec], results: Path, reason: str | None, log: Path | None) -> Logging | None:
-    """How an evaluation against ``partners`` is logged; ``None`` if no member of test2 is among them.
+    """Reason and log of an evaluation against ``partners``; ``None`` if no member of test2 is among them.
 
     ``log``: by default that of this checkout, otherwise a file next to ``results``. Raises
     :class:`~dond_marl.errors.InputError` without a reason, and for a reason that no log needs.

@@ -76,8 +76,8 @@ def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert:
         try:
             best, compared = _best_response(partner, states[0], name, prior)
             values = [best.worth_of_acts(state, prior) for state in states]
-        except (NotComputable, OutOfReach) as why:
-            compared = f"No act has an exact value here: {why}. The expert's acts are shown next to yours."
+        except (NotComputable, OutOfReach) as reason:
+            compared = f"No act has an exact value here: {reason}. The expert's acts are shown next to yours."
     for number, state in enumerate(states):
         played, act_values = record.actions[len(state.history)], values[number] if values else {}
         advised = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
@@ -134,9 +134,11 @@ def _certain(state: State) -> Contexts:
     """The one scenario, known for certain."""
     scenario, seat = state.scenario, state.mover
     counts = np.array([scenario.counts], dtype=np.int8)
-    mine, theirs = (np.array([scenario.utilities[each]], dtype=np.int8) for each in (seat, 1 - seat))
+    seat_views, partner_views = (
+        Views(counts, np.array([scenario.utilities[holder]], dtype=np.int8)) for holder in (seat, 1 - seat)
+    )
     unit = np.ones((1, 1))
-    return Contexts(Views(counts, mine), Views(counts, theirs), np.zeros((1, 1), dtype=np.int64), unit, unit[0])
+    return Contexts(seat_views, partner_views, np.zeros((1, 1), dtype=np.int64), unit, unit[0])
 
 
 def _states_of_seat(record: GameRecord, seat: int) -> list[State]:
@@ -157,19 +159,19 @@ def _plain(action: Action) -> Action:
 
 def _alternatives(values: dict[Action, float], played: Action, state: State) -> tuple[ValuedAct, ...]:
     """The best other acts, one a split; of equal ones those that claim more, and after a good act a worse one."""
-    mine = state.scenario.utilities[state.mover]
+    seat_values = state.scenario.utilities[state.mover]
 
     def rank(action: Action) -> tuple[float, float, int]:
-        return -round(values[action], 6), -worth(mine, action.oA), action.act_type
+        return -round(values[action], 6), -worth(seat_values, action.oA), action.act_type
 
-    found: dict[Triple | Act, Action] = {}
-    for action in sorted((each for each in values if each != played), key=rank):
+    by_kind: dict[Triple | Act, Action] = {}
+    for action in sorted((other for other in values if other != played), key=rank):
         kind: Triple | Act = action.oA if action.act_type.is_offer else action.act_type
-        found.setdefault(kind, action)
-    others = list(found.values())
-    shown = others[:ALTERNATIVES]
+        by_kind.setdefault(kind, action)
+    ranked = list(by_kind.values())
+    shown = ranked[:ALTERNATIVES]
     if played in values and shown and values[shown[0]] - values[played] <= GOOD:
-        worse = [action for action in others if values[action] < values[played] - BEST]
+        worse = [action for action in ranked if values[action] < values[played] - BEST]
         if worse and worse[0] not in shown:
             shown[-1] = worse[0]
     return tuple(ValuedAct(action, values[action]) for action in shown)

@@ -17,10 +17,10 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Rules
-from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.occupants import Spec, occupant_name, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, partner_name, worth
+from dond_marl.seats import Decisions, Doubles, Partner, Rows, Turns, worth
 from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
 from league.evaluation.matches import Witness
 from league.figures.rows import plain_values
@@ -72,7 +72,7 @@ def diagnose(
     *,
     seed: int = 0,
     confidence: float = 0.95,
-    player: Partner | None = None,
+    name: str | None = None,
     exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
@@ -83,13 +83,13 @@ def diagnose(
     member, against : the occupants; only ``member`` is diagnosed.
     scenarios : K scenarios, each played in both seats.
     confidence : of all intervals, two-sided, in (0, 1).
+    name : of the member, instead of its spec.
     exact : also query code of others beyond its games, for the regrets.
-    player : ``member``, where it is seated already and its budget is counted.
     report : receives progress messages.
 
     Unknown figures are explained in the ``note``. Raises what :func:`dond_marl.rollout.rollout` does.
     """
-    player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
+    player, partner = seat_occupant(member), seat_occupant(against)
     groups, before = scenario_groups(scenarios), _usage_counts(player)
     own_turns, first = list[_OwnTurns](), []
     for seat in (0, 1):
@@ -112,8 +112,8 @@ def diagnose(
     points = Tally.of(np.stack(first), groups)  # [2, GROUPS] by seat, as all tallies here
     mean, lost = points.mean(confidence), None if by_game is None else Tally.of(by_game, groups).mean(confidence)
     return Diagnosis(
-        member=member if isinstance(member, str) else partner_name(member),
-        against=against if isinstance(against, str) else partner_name(against),
+        member=name or occupant_name(member),
+        against=occupant_name(against),
         games=2 * scenarios.size,
         points=mean,
         lost=lost,
@@ -158,8 +158,8 @@ def _demands(own_turns: list[_OwnTurns], groups: Rows, confidence: float) -> tup
     by_turn: dict[int, list[Doubles]] = {}  # [K] for each seat, nan without an offer
     for _, turns, decisions, rows in own_turns:
         demanded, offered = np.full(len(groups), np.nan), decisions.act_type <= Act.INSIST
-        whole = np.maximum(worth(turns.my_utilities, turns.counts), 1)
-        demanded[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / whole)[offered]
+        pool = np.maximum(worth(turns.my_utilities, turns.counts), 1)
+        demanded[rows[offered]] = (worth(turns.my_utilities, decisions.oA) / pool)[offered]
         by_turn.setdefault(turns.turns_taken // 2, []).append(demanded)
     return tuple(
         (turn, Tally.of(np.stack(shares), groups).mean(confidence)) for turn, shares in sorted(by_turn.items())

@@ -19,12 +19,11 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, occupant_name, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
 from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query
-from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import Value
 from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups
-from league.evaluation.exploitability import best_known_response, known_response_value
-from league.evaluation.matches import PlayError, Terms, UnreachedError, play
+from league.evaluation.exploitability import FOUND, ResponsePair, best_known_response, play_response, response_values
+from league.evaluation.matches import Terms, play
 from league.figures.measures import (
     FIGURES,
     NUMBER,
@@ -51,7 +50,7 @@ PROTOCOLS = {  # how a network plays: stated in every output, because figures de
     SAMPLED: "samples its acts (sampled; greedy=True in its brackets plays the likeliest)",
 }
 MIXED = "is a mixture that contains a network; the network samples (put greedy=True on the network to change that)"
-BEST, FOUND = "best response", "best response found"  # the second where a better one may exist
+BEST = "best response"
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
 
@@ -99,7 +98,6 @@ def evaluate(
     seed: int = 0,
     confidence: float = 0.95,
     report: Callable[[str], None] = lambda _: None,
-    player: Partner | None = None,
     name: str | None = None,
     exact: bool = False,
 ) -> Evaluation:
@@ -107,14 +105,13 @@ def evaluate(
 
     Code of others is queried in these games alone, so it has no best response; with ``exact`` it is queried for one.
 
-    ``confidence`` is two-sided, in (0, 1); ``report`` receives progress messages. ``player``: ``member``, where it is
-    seated already; ``name``: its name in the tables. Raises :class:`~dond_marl.occupants.OccupantNameError`,
-    :class:`PlayError`,
+    ``confidence`` is two-sided, in (0, 1); ``report`` receives progress messages; ``name``: the member's name in the
+    tables. Raises :class:`~dond_marl.occupants.OccupantNameError`, :class:`~league.evaluation.matches.PlayError`,
     :class:`~league.evaluation.matches.UnreachedError` where one of them could not be reached too often, and
     :class:`~dond_marl.solvers.efficiency.ImpossibleScore` where games pay more than there is: a bug. Games in which
     a player could not be reached are left out of every line.
     """
-    player, partner = seat_occupant(member) if player is None else player, seat_occupant(against)
+    player, partner = seat_occupant(member), seat_occupant(against)
     name, opponent = name or occupant_name(member), occupant_name(against)
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
@@ -123,17 +120,17 @@ def evaluate(
     counted = games.games[0].valid, games.games[1].valid
     played = line_of(name, terms, games.measures(), counted)
     protocols, notes = _protocols(sighted)
-    reference = _Reference(None, None, (f"no best response to {opponent}: {IN_GAMES_ONLY}",))
+    best, values = None, None
     if exact or is_free(partner):
-        zoo = () if expensive_to_query(player.traits) else scripted_names()
-        tried = {
-            **({name: player} if is_free(player) else {}),
-            **{scripted: seat_occupant(scripted) for scripted in zoo},
-        }
-        reference = _reference(terms, tried, opponent, partner, counted, report)
+        tried = {name: player} if is_free(player) else {}
+        if not expensive_to_query(player.traits):
+            tried |= {scripted: seat_occupant(scripted) for scripted in scripted_names()}
+        best, values = _best_response(terms, tried, opponent, partner, counted, notes, report)
+    else:
+        notes.append(f"no best response to {opponent}: {IN_GAMES_ONLY}")
     points = points_of_reference(terms, counted)
     costly = {seated for seated, occupant in sighted.items() if expensive_to_query(occupant.traits)}
-    rivals = [line for line in (reference.best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
+    rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     return Evaluation(
         member=name,
         against=opponent,
@@ -142,10 +139,10 @@ def evaluate(
         rules=rules,
         seed=seed,
         confidence=confidence,
-        notes=(*notes, *reference.notes),
+        notes=tuple(notes),
         played=played,
-        best=reference.best,
-        values=reference.values,
+        best=best,
+        values=values,
         points=points,
         shares={rival.name: _shares(played, rival, confidence) for rival in rivals},
         answers={seated: counts for seated, counts in games.answers.items() if counts.fallbacks or seated in costly},
@@ -169,52 +166,43 @@ def _protocols(sighted: Mapping[str, Partner]) -> tuple[dict[str, str], list[str
     return protocols, notes
 
 
-class _Reference(NamedTuple):
-    """The best response that is compared with: its games, its value by seat, and notes on what is not known."""
-
-    best: PlayerLine | None
-    values: tuple[Value, Value] | None
-    notes: tuple[str, ...]
-
-
-def _reference(
-    terms: Terms, tried: Mapping[str, Partner], opponent: str, partner: Partner, counted: tuple[Bools, Bools],
+def _best_response(
+    terms: Terms,
+    tried: Mapping[str, Partner],
+    opponent: str,
+    partner: Partner,
+    counted: tuple[Bools, Bools],
+    notes: list[str],
     report: Callable[[str], None],
-) -> _Reference:  # fmt: skip
-    """The best known response to ``partner``, valued and played where that can be done.
+) -> tuple[PlayerLine | None, tuple[Value, Value] | None]:
+    """The line of the best known response in the same games, and its value by seat; ``None`` where it is not known.
 
-    ``tried``: partners to play for a lower bound of the value.
+    ``tried``: partners to play for a lower bound of the value. ``notes`` receives the reasons.
     """
-    best, values, response, notes = None, None, None, list[str]()
+    response: ResponsePair | None = None
+    values: tuple[Value, Value] | None = None
     try:
         response = best_known_response(partner, terms.source, terms.rules)
-    except NotComputable as why:
-        notes.append(f"no best response to {opponent} is played: {why}")
+    except NotComputable as reason:
+        notes.append(f"no best response to {opponent} is played: {reason}")
     report(f"the value of a best response to {opponent}")
     try:
-        players = (None, None) if response is None else response.players
-        candidates = [tried if response is None else {**tried, FOUND: response} for response in players]
-        opens, answers = (
-            known_response_value(response, partner, terms.source, terms.rules, seat, candidates[seat])
-            for seat in (0, 1)
-        )
-        values = opens, answers
-    except NotComputable as why:
-        notes.append(f"the value of a best response to {opponent} is not known: {why}")
+        values = response_values(partner, terms.source, terms.rules, response, tried)
+    except NotComputable as reason:
+        notes.append(f"the value of a best response to {opponent} is not known: {reason}")
+    if response is None:
+        return None, values
     exact = values is not None and mean_of_seats(values).exact
-    if response is not None:
-        label = BEST if exact else FOUND
-        report(f"{label} plays {opponent}")
-        try:
-            games = play(terms, label, response.players, opponent, partner, complete=True)
-            best = line_of(label, terms, games.measures(), counted)
-        except PlayError as error:
-            if not isinstance(error.cause, OutOfReach | UnreachedError):
-                raise
-            notes.append(f"no best response to {opponent} is played: {error.cause}")
-    if best is not None and not exact:
+    label = BEST if exact else FOUND
+    report(f"{label} plays {opponent}")
+    try:
+        best = line_of(label, terms, play_response(terms, label, response, opponent, partner), counted)
+    except NotComputable as reason:
+        notes.append(f"no best response to {opponent} is played: {reason}")
+        return None, values
+    if not exact:
         notes.append(f"the response to {opponent} that is played is the best one found: there may be better ones")
-    return _Reference(best, values, tuple(notes))
+    return best, values
 
 
 def mean_of_seats(values: tuple[Value, Value]) -> Value:
@@ -247,12 +235,12 @@ def human_figures(line: HumanLine) -> dict[str, PlayedFigures]:
     )
     seats = [
         all_sides._replace(
-            points=line.figures[own],
-            points_agreed=line.figures[f"{own}_of_deals"],
-            left=line.figures[other],
-            left_agreed=line.figures[f"{other}_of_deals"],
+            points=line.figures[speaker],
+            points_agreed=line.figures[f"{speaker}_of_deals"],
+            left=line.figures[listener],
+            left_agreed=line.figures[f"{listener}_of_deals"],
         )
-        for own, other in (("first", "second"), ("second", "first"))
+        for speaker, listener in (("first", "second"), ("second", "first"))
     ]
     return dict(zip(VIEWS, (all_sides, *seats), strict=True))
 
@@ -273,8 +261,8 @@ def line_of(
 
 def _shares(line: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
     """Own points as a share of the rival's in the same games, paired, by view."""
-    points, others = (_by_view(of_player.tally[:, NUMBER["points"]]) for of_player in (line, rival))
-    return {view: points[view].ratio(others[view], confidence) for view in VIEWS}
+    points, rival_points = (_by_view(player.tally[:, NUMBER["points"]]) for player in (line, rival))
+    return {view: points[view].ratio(rival_points[view], confidence) for view in VIEWS}
 
 
 def _by_view(tally: Tally) -> dict[str, Tally]:

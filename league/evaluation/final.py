@@ -1,11 +1,17 @@
 """Final evaluation of a league's main members, on held-out scenarios against held-out members.
 
-Each is compared with a reference for the same partner on the same scenarios (:mod:`league.evaluation.proximity`), in
-self-play, and by its exploitability. The reference is a property of the partner alone: the points of the exact best
-response to it, or an upper bound that no policy exceeds; never those of the mains, their snapshots or exploiters.
-Without either there is no share. The best known points are another column. Both are read where they are stored;
-otherwise they are computed where that is quick (:data:`AFFORDABLE`), and the best known points are then those of a
-scripted partner, or of a response by the partner's answer probabilities, in the same games.
+Each is compared with a reference for the same partner on the same scenarios, in self-play, and by its exploitability.
+The reference is a property of the partner alone: the points of the exact best response to it, or an upper bound that no
+policy exceeds; never those of the mains, their snapshots or exploiters. Without either there is no share. The best
+known points are another column. Both are read where they are stored; otherwise they are computed where that is quick
+(:data:`AFFORDABLE`), and the best known points are then those of a scripted partner, or of a response by the partner's
+answer probabilities, in the same games.
+
+A member's share is its mean own points over the reference's, against one partner in one seat. The summary of the shares
+is their mean, the mean of those against exact references alone, and the mean over the tenth of the partners where they
+are worst: robustness shows where a member does badly, so nothing is left out (as ZSC-Eval does: Wang et al. 2024,
+section 4). Intervals are Bayesian bootstraps over groups of scenarios, and of the mean another one over partners too.
+W = partners, R = replicates.
 """
 
 from __future__ import annotations
@@ -19,24 +25,34 @@ import numpy as np
 from dond_marl.errors import NotComputable
 from dond_marl.game import Rules
 from dond_marl.occupants import Spec, seat_occupant
+from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, view_parts
-from dond_marl.seats import Doubles, Partner, expensive_to_query
+from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query
 from dond_marl.solvers.adaptive import is_enumerable
-from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
+from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.values import Exploitability
-from dond_marl.statistics import Estimate, Estimates, scenario_groups
-from league.evaluation.evaluate import FOUND, PlayerLine, line_of, points_of_reference, scenarios_of
-from league.evaluation.exploitability import SplitGains, best_known_response, exploitability_by_seat, split_gains
+from dond_marl.statistics import GROUPS, Estimate, Estimates, scenario_groups, worst_tenth_weights
+from league.evaluation.evaluate import PlayerLine, line_of, points_of_reference, scenarios_of
+from league.evaluation.exploitability import (
+    FOUND,
+    SplitGains,
+    best_known_response,
+    exploitability_by_seat,
+    play_response,
+    split_gains,
+)
 from league.evaluation.matches import PlayError, Terms, play
-from league.evaluation.proximity import Proximity, over_cells, proximity
 from league.figures.measures import NUMBER, Measures, measures_of_games
-from league.figures.tally import Tally
+from league.figures.tally import Tally, scenario_weights, with_interval
 from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.standings.references import PRIOR, Side, reference_of, stored_references
 from partners.provenance import identity
+from partners.rosters import TRAIN, roster
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
 BY_ODDS, ON_FILE = "response by its odds", "stored response"
+REPLICATES = 1_000  # of the bootstraps
+LEAST = 1e-9  # points of ten; a reference below it has no shares
 AFFORDABLE = 5.0  # seconds of one core: slower responses to partners with memory are not computed
 SeatMeasures = tuple[Measures, Measures]  # of one player's games in each seat
 
@@ -56,6 +72,16 @@ class BestKnown(NamedTuple):
 
     player: str
     points: float  # of ten, mean
+
+
+class Proximity(NamedTuple):
+    """Shares of the references' points; ``nan`` where no reference is certain or where it gets nothing."""
+
+    cells: Estimates  # [W, 2] by partner and seat
+    mean: Estimates  # [] of the cells, for these partners: over scenarios
+    of_partners: Estimates  # [] the same for partners like these: over scenarios and partners
+    exact: Estimates  # [] the mean of the cells whose reference is exact
+    worst_tenth: Estimates  # [] the mean of the worst tenth of the partners, at least one, each the mean of its seats
 
 
 class Matchup(NamedTuple):
@@ -109,7 +135,6 @@ def final_evaluation(
     rules: Rules = Rules(),
     *,
     exploiters: Mapping[str, Spec | Partner] | None = None,
-    specs: Mapping[str, Spec] | None = None,
     revealed: bool = False,
     exact: bool = False,
     sample: int | None = None,
@@ -119,17 +144,15 @@ def final_evaluation(
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``exploiters`` trained against the members. ``specs``: the specs of opponents that are given as partners, to find
-    their stored references. ``revealed``: both seats see each other's values. ``exact``: code of
-    others is queried for references too, and not in its games alone. A player that fails is
-    noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
+    ``exploiters`` trained against the members. Opponents that are specs may have stored references. ``revealed``: both
+    seats see each other's values. ``exact``: code of others is queried for references too, and not in its games alone.
+    A player that fails is noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
     """
     mains, partners, exploiters_by_name = (
         {name: seat_occupant(occupant) for name, occupant in group.items()}
         for group in (members, opponents, exploiters or {})
     )
-    named = {name: occupant for name, occupant in opponents.items() if isinstance(occupant, Spec)} | dict(specs or {})
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence, revealed, exact)
     players = {**mains, **partners}.items()
     notes = [f"{name} sees what its seat cannot see" for name, player in players if player.traits.privileged]
@@ -141,12 +164,12 @@ def final_evaluation(
         report(f"the reference for {opponent}")
         try:
             games = _play_mains(terms, opponent, partner, mains, notes)
-            marks, known = _reference_and_best_known(terms, opponent, partner, named.get(opponent), notes, report)
+            marks, best_known = _reference_and_best_known(terms, opponent, partner, opponents[opponent], notes, report)
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
         for name, measured in games.items():
-            matchups[name].append(Matchup(opponent, line_of(name, terms, measured), marks, known))
+            matchups[name].append(Matchup(opponent, line_of(name, terms, measured), marks, best_known))
     evaluations = []
     for name, player in mains.items():
         if not matchups[name]:
@@ -188,7 +211,7 @@ def _reference_and_best_known(
     terms: Terms,
     opponent: str,
     partner: Partner,
-    spec: Spec | None,
+    occupant: Spec | Partner,
     notes: list[str],
     report: Callable[[str], None],
 ) -> tuple[tuple[ReferenceMark, ReferenceMark], tuple[BestKnown, BestKnown] | None]:
@@ -198,6 +221,7 @@ def _reference_and_best_known(
     """
     nothing = ReferenceMark(NONE, np.full(terms.scenarios.size, np.nan))
     ordinary = terms.source.prior == PRIOR and terms.rules == Rules() and not terms.revealed
+    spec = occupant if isinstance(occupant, Spec) else None
     stored = reference_of(spec) if ordinary and spec is not None else None
     if stored is not None:
         # In each game the stored mean points over the games of its part.
@@ -218,21 +242,23 @@ def _reference_and_best_known(
     if not (terms.exact or is_free(partner)):
         notes.append(f"no reference for {opponent}: {IN_GAMES_ONLY}")
         return (nothing, nothing), None
-    response = None
+    played = None
     if _affordable(partner, spec, terms.rules):
         report(f"a response to {opponent}: none is stored for these rules and scenarios")
-        response = _played_response(terms, opponent, partner)
+        try:
+            response = best_known_response(partner, terms.source, terms.rules, revealed=terms.revealed)
+            played = play_response(terms, FOUND, response, opponent, partner)
+        except NotComputable:
+            pass
+        else:
+            if response.exact:
+                return (ReferenceMark(EXACT, played[0]["own"]), ReferenceMark(EXACT, played[1]["own"])), None
     else:
         notes.append(
             f"no reference is computed for {opponent}: with its memory that takes minutes, and none is stored for it "
             f"with these rules and scenarios (some of lewis under the default rules are stored)"
         )
-    if response is None:
-        return (nothing, nothing), _best_of_zoo(terms, opponent, partner, None)
-    (opens_games, answers_games), exact = response
-    if exact:
-        return (ReferenceMark(EXACT, opens_games["own"]), ReferenceMark(EXACT, answers_games["own"])), None
-    return (nothing, nothing), _best_of_zoo(terms, opponent, partner, response[0])
+    return (nothing, nothing), _best_of_zoo(terms, opponent, partner, played)
 
 
 def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
@@ -249,19 +275,6 @@ def _affordable(partner: Partner, spec: Spec | None, rules: Rules) -> bool:
     return duration * rules.max_turns / Rules().max_turns <= AFFORDABLE
 
 
-def _played_response(terms: Terms, opponent: str, partner: Partner) -> tuple[SeatMeasures, bool] | None:
-    """The games of the best known response in each seat, and whether it is exact; ``None`` where there is none."""
-    try:
-        reply = best_known_response(partner, terms.source, terms.rules, revealed=terms.revealed)
-        return _play(terms, FOUND, reply.players, opponent, partner), reply.exact
-    except NotComputable:
-        return None
-    except PlayError as error:
-        if not isinstance(error.cause, OutOfReach):
-            raise
-        return None
-
-
 def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
     """Points of the stored response of ``seat``: in each game its mean over the games of that part."""
     return BestKnown(ON_FILE, float(np.array(side.low_in)[view_parts(terms.scenarios, seat)].mean()))
@@ -271,10 +284,8 @@ def _best_of_zoo(
     terms: Terms, opponent: str, partner: Partner, by_odds: SeatMeasures | None
 ) -> tuple[BestKnown, BestKnown]:
     """The best points against a partner in each seat: of the scripted zoo, and of a response by its odds."""
-    from league.settings.rosters import zoo  # needs the libraries of the settings
-
     tried = {} if by_odds is None else {BY_ODDS: by_odds}
-    for name in zoo():
+    for name in roster(TRAIN):
         try:
             player = seat_occupant(name)
             tried[name] = _play(terms, name, (player, player), opponent, partner)
@@ -284,7 +295,7 @@ def _best_of_zoo(
     first, second = (
         max(
             (BestKnown(name, float(games[seat]["own"].mean())) for name, games in tried.items()),
-            key=lambda known: known.points,
+            key=lambda best: best.points,
         )
         for seat in (0, 1)
     )
@@ -310,8 +321,8 @@ def _evaluate_member(
     for exploiter_name, exploiter in exploiters_by_name.items():
         try:
             seats = _play(terms, exploiter_name, (exploiter, exploiter), name, player)
-            taken = line_of(exploiter_name, terms, seats)
-            exploited.append(_exploiter_result(taken.name, taken.tally, alone.tally, points, terms.confidence))
+            tally = line_of(exploiter_name, terms, seats).tally
+            exploited.append(_exploiter_result(exploiter_name, tally, alone.tally, points, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {exploiter_name} is left out: {error}")
     gains = _exploitability(terms, player)
@@ -334,10 +345,10 @@ def _exploiter_result(exploiter: str, games: Tally, alone: Tally, points: Tally,
 
     ``points``: the member's against all opponents, ``[W, 2, GROUPS]``.
     """
-    own, partner = games[:, NUMBER["points"]], games[:, NUMBER["left"]]
+    gained, left_points = games[:, NUMBER["points"]], games[:, NUMBER["left"]]
     usual = points.averaged()  # the scenarios are the same with all opponents
-    gain = [(own[seat] - alone[seat, NUMBER["points"]]).mean(confidence) for seat in (0, 1)]
-    drop = [(usual[seat] - partner[1 - seat]).mean(confidence) for seat in (0, 1)]
+    gain = [(gained[seat] - alone[seat, NUMBER["points"]]).mean(confidence) for seat in (0, 1)]
+    drop = [(usual[seat] - left_points[1 - seat]).mean(confidence) for seat in (0, 1)]
     return ExploiterResult(exploiter, (gain[0], gain[1]), (drop[0], drop[1]))
 
 
@@ -346,8 +357,73 @@ def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Expl
     if terms.revealed or not (terms.exact or is_free(player)):
         return None
     try:
-        reply = best_known_response(player, terms.source, terms.rules)
-        candidates = [{FOUND: response} for response in reply.players]
-        return exploitability_by_seat(player, terms.source, terms.rules, reply, candidates)
+        response = best_known_response(player, terms.source, terms.rules)
+        return exploitability_by_seat(player, terms.source, terms.rules, response)
     except NotComputable:
         return None
+
+
+def proximity(points: Tally, reference: Tally, exact: Bools, *, seed: int, confidence: float) -> Proximity:
+    """The member's points as shares of the reference's in the same games, by partner and in both seats.
+
+    ``points[W, 2, GROUPS]`` and ``reference[W, 2, GROUPS]``, without games where it is unknown; ``exact[W, 2]``.
+    """
+    shares = _shares(points, reference, _weights(seed))  # [1 + R, W, 2]
+    picked = generator(seed, "partners").integers(shares.shape[1], size=(REPLICATES, shares.shape[1]))
+    again = shares[np.arange(1, REPLICATES + 1)[:, None], picked]  # partners drawn again in each replicate
+    worst = _worst_weights(shares[0])
+
+    def estimates(values: Doubles, drawn: Doubles | None = None) -> Estimates:
+        """The first of ``values[1 + R, ...]``, with the interval of the others or of those ``drawn``."""
+        return with_interval(values[0], values[1:] if drawn is None else drawn, confidence, enough=points.has_interval)
+
+    mean = _over_cells(shares)
+    return Proximity(
+        cells=estimates(shares),
+        mean=estimates(mean),
+        of_partners=estimates(mean, _over_cells(again)),
+        exact=estimates(_over_cells(np.where(exact, shares, np.nan))),
+        worst_tenth=estimates(np.nansum(shares * worst, axis=(1, 2)) if worst.any() else mean),
+    )
+
+
+def over_cells(measure: Tally, *, seed: int, confidence: float) -> Estimates:
+    """The mean of a measure ``[W, 2, GROUPS]`` over its cells, every cell with games weighing alike."""
+    values = np.nanmean(measure.means(_weights(seed)), axis=(0, 1))
+    return with_interval(values[0], values[1:], confidence, enough=measure.has_interval)
+
+
+def _weights(seed: int) -> Doubles:
+    """Weights of the groups of scenarios, ``[1 + R, GROUPS]``: all equal, then those of the replicates."""
+    return np.vstack([np.ones(GROUPS), scenario_weights(generator(seed, "final evaluation"), REPLICATES)])
+
+
+def _shares(points: Tally, reference: Tally, weights: Doubles) -> Doubles:
+    """The shares ``[1 + R, W, 2]``; ``nan`` where the reference is unknown or gets nothing."""
+    sums, most = points.sums @ weights.T, reference.sums @ weights.T
+    shares = np.divide(sums, most, out=np.full(sums.shape, np.nan), where=most > LEAST)
+    return np.moveaxis(shares, -1, 0)
+
+
+def _over_cells(values: Doubles) -> Doubles:
+    """The mean of each row, ``[R]``, over the entries that are known; ``nan`` without any."""
+    flat = values.reshape(len(values), -1)
+    counted = ~np.isnan(flat)
+    with np.errstate(invalid="ignore"):
+        mean: Doubles = np.where(counted, flat, 0.0).sum(axis=1) / counted.sum(axis=1)
+    return mean
+
+
+def _worst_weights(shares: Doubles) -> Doubles:
+    """The weight of each cell in the mean of the worst tenth, ``[W, 2]``; the sum is 1, or 0 without any share.
+
+    A partner's share is the mean of its seats that have one; a fraction of a partner counts by its fraction.
+    """
+    counted = ~np.isnan(shares)
+    seats = counted.sum(axis=1)
+    partners = np.flatnonzero(seats)
+    weights = np.zeros(shares.shape)
+    if len(partners):
+        per_partner = worst_tenth_weights(_over_cells(shares[partners]))
+        weights[partners] = counted[partners] * (per_partner / seats[partners])[:, None]
+    return weights

@@ -5,7 +5,7 @@ Every scenario is played once in each seat, with the same noise for all players.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Rules
-from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import UNREACHED_BOUND, Decisions, HintSource, Partner, Turns
@@ -37,8 +36,8 @@ class PlayError(OccupantError):
 class UnreachedError(RunFailure):
     """A player could not be reached in too many games, where its fallback played; ``answers`` by player."""
 
-    def __init__(self, player: str, why: str, answers: Mapping[str, Answers]) -> None:
-        super().__init__(f"no figures for {player}, they would be its fallback's: {why}")
+    def __init__(self, player: str, reason: str, answers: Mapping[str, Answers]) -> None:
+        super().__init__(f"no figures for {player}, they would be its fallback's: {reason}")
         self.player, self.answers = player, answers
 
 
@@ -172,14 +171,6 @@ class Result(NamedTuple):
     answers: Mapping[str, Answers] = MappingProxyType({})  # of players with fallback acts
 
 
-class Scores(NamedTuple):
-    """A member's scores over several opponents."""
-
-    points: Estimate  # mean over the opponents
-    deals: float
-    against: Mapping[str, Estimate]  # points by opponent
-
-
 def score(member: Partner, against: Partner, terms: Terms, hints: HintSource | None = None) -> Result:
     """Play ``member`` against one partner; ``hints`` advises ``member``. Raises as :func:`play` does."""
     played = play(terms, MEMBER, (member, member), PARTNER, against, hints=hints)
@@ -192,20 +183,3 @@ def score(member: Partner, against: Partner, terms: Terms, hints: HintSource | N
         turns=float(turns.pooled().means()),
         answers={name: counts for name, counts in played.answers.items() if counts.fallbacks},
     )
-
-
-def scores(
-    member: Partner, opponents: Sequence[str], terms: Terms, report: Callable[[str], None] = lambda _: None
-) -> Scores:
-    """Play ``member`` against each of ``opponents``, named as in the catalogue.
-
-    ``report`` receives each opponent's name. Raises as :func:`play` does.
-    """
-    tallies = []
-    for name in opponents:
-        report(name)
-        tallies.append(play(terms, MEMBER, (member, member), name, seat_occupant(name)).tally())
-    by_opponent = Tally.stack(tallies)  # [opponents, seat, 3, GROUPS]
-    points, deals = by_opponent[:, :, 0], by_opponent[:, :, 1]
-    against = {name: points[i].mean(terms.confidence) for i, name in enumerate(opponents)}
-    return Scores(points.mean(terms.confidence), float(deals.means().mean()), against)

@@ -53,8 +53,8 @@ def evaluate_run(
         if not ledger.has_begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
-        named = [member.spec for member in members if member.split == "heldout" and member.spec is not None]
-        check_needs(named, ledger.allow, str(directory.path))
+        heldout = {m.name: m.spec for m in members if m.split == "heldout" and m.spec is not None}
+        check_needs(heldout.values(), ledger.allow, str(directory.path))
     blobs = directory.blobs
 
     def partner(member: Member) -> Partner:
@@ -62,7 +62,6 @@ def evaluate_run(
         return SEATING.partner(Entrant(member, blob), blobs, greedy=not sampling)
 
     mains = {m.name: partner(m) for m in members if m.role == "main"}
-    heldout = {m.name: SEATING.partner(Entrant(m, m.blob), blobs) for m in members if m.split == "heldout"}
     if not mains:
         raise NothingToEvaluate("the run has no main member")
     exploiter_names = {m.name for m in members if m.role in EXPLOITERS}
@@ -70,19 +69,16 @@ def evaluate_run(
     exploiters = {
         m.name: partner(m)
         for m in members
-        if m.name in exploiter_names or m in [last.get(each) for each in exploiter_names]
+        if m.name in exploiter_names or m in [last.get(exploiter) for exploiter in exploiter_names]
     }
-    specs = {m.name: m.spec for m in members if m.name in heldout and m.spec is not None}
-    if not heldout:
-        specs = {spec.text: spec for spec in roster(DEV)}
+    opponents = heldout or {spec.text: spec for spec in roster(DEV)}
     env, league = config.env, config.league
     evaluation = final_evaluation(
         mains,
-        heldout or specs,
+        opponents,
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
-        specs=specs,
         revealed=env.reveal_partner_utilities,
         sample=sample,
         exact=exact,
@@ -92,18 +88,18 @@ def evaluate_run(
     )
     how = "samples its acts, as in practice (sampled)" if sampling else PROTOCOLS[GREEDY]
     pasts = {name: blob_ancestry(read_blob(blobs, states[name].blob).about, config, name) for name in mains}
-    notes = [f"a network of the league {how}", *_rewards(config, mains), *_provenance_notes(pasts, specs)]
+    notes = [f"a network of the league {how}", *_rewards(config, mains), *_provenance_notes(pasts, opponents)]
     if not heldout:
         notes.append("no member is held out of this league, so the opponents are the roster dev")
     return evaluation._replace(notes=(*notes, *evaluation.notes))
 
 
-def _provenance_notes(pasts: Mapping[str, Ancestry], specs: Mapping[str, Spec]) -> Iterator[str]:
-    """Notes on mains that trained with opponents (``specs``), on held-out views, or with unknown provenance."""
+def _provenance_notes(pasts: Mapping[str, Ancestry], opponents: Mapping[str, Spec]) -> Iterator[str]:
+    """Notes on mains that trained with opponents, on held-out views, or with unknown provenance."""
     for name, past in pasts.items():
-        seen = [opponent for opponent, spec in specs.items() if roster_test_members(past, [spec])]
-        if seen:
-            yield f"{name}, or an ancestor of it, has trained with {', '.join(seen)}"
+        familiar = [opponent for opponent, spec in opponents.items() if roster_test_members(past, [spec])]
+        if familiar:
+            yield f"{name}, or an ancestor of it, has trained with {', '.join(familiar)}"
         if views := held_out_sources(past):
             yield f"{name}, or an ancestor of it, has trained on held-out views, in {' and '.join(views)}"
         if past.unknown:
@@ -115,6 +111,6 @@ def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
     """Notes on main members that trained on other rewards than their own points."""
     for learner in config.learners:
         changed = (stage.learner(learner) for stage in config.curriculum)
-        rewards = sorted({learner.reward, *(each.reward for each in changed if each is not None)} - {OWN})
+        rewards = sorted({learner.reward, *(version.reward for version in changed if version is not None)} - {OWN})
         if learner.name in mains and rewards:
             yield f"{learner.name} was rewarded by {', '.join(rewards)} in training, not only by its own points"

@@ -13,7 +13,6 @@ from league.evaluation.evaluate import (
     BEST,
     BOTH,
     FAIR,
-    FOUND,
     HUMANS,
     NASH,
     Evaluation,
@@ -22,7 +21,7 @@ from league.evaluation.evaluate import (
     mean_of_seats,
     ultimatum_seat,
 )
-from league.evaluation.exploitability import Probe
+from league.evaluation.exploitability import FOUND, Probe
 from league.evaluation.final import FinalEvaluation
 from league.evaluation.matches import UnreachedError
 from league.figures.measures import FIGURES, score_pairs

@@ -151,7 +151,7 @@ def format_path(path: Path) -> str:
     return text or "the whole file"
 
 
-class Place(NamedTuple):
+class Origin(NamedTuple):
     """The origin of a value; origins sort in the order of reading: the file from top to bottom, then the options."""
 
     layer: int
@@ -160,30 +160,30 @@ class Place(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """A mistake in the settings, and its place."""
+    """A mistake in the settings, and its origin."""
 
-    place: Place
+    origin: Origin
     text: str
 
 
 @dataclass
 class Layer:
-    """The settings of one file or one command line, the place of every key, and the mistakes in reading them."""
+    """The settings of one file or one command line, the origin of every key, and the mistakes in reading them."""
 
-    start: Place  # for values without a place of their own
+    start: Origin  # for values without an origin of their own
     data: dict[str, Any] = field(default_factory=dict)
-    places: dict[Path, Place] = field(default_factory=dict)
+    origins: dict[Path, Origin] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
 
-    def place(self, path: Path) -> Place:
-        """The place of ``path``, or of the nearest section above it that has one."""
+    def origin(self, path: Path) -> Origin:
+        """The origin of ``path``, or of the nearest section above it that has one."""
         above = (path[:length] for length in range(len(path), 0, -1))
-        return next((self.places[prefix] for prefix in above if prefix in self.places), self.start)
+        return next((self.origins[prefix] for prefix in above if prefix in self.origins), self.start)
 
-    def complain(self, path: Path, text: str, place: Place | None = None) -> None:
-        """Add a mistake at ``path``; ``place``: its place, by default that of the path."""
+    def complain(self, path: Path, text: str, origin: Origin | None = None) -> None:
+        """Add a mistake at ``path``; ``origin``: its origin, by default that of the path."""
         words = f"{format_path(path)}: {text}" if path else text
-        self.complaints.append(Complaint(place or self.place(path), words))
+        self.complaints.append(Complaint(origin or self.origin(path), words))
 
 
 def file_layer(path: str) -> Layer:
@@ -202,56 +202,56 @@ def file_layer(path: str) -> Layer:
             text = f"no such file{suggest(FilePath(path).name, near)}"
         elif isinstance(error, IsADirectoryError):
             text = "a folder; name a YAML file in it"
-        layer = Layer(Place(0, 0, path))
+        layer = Layer(Origin(0, 0, path))
         layer.complain((), text)
         return layer
 
 
 def text_layer(content: bytes | str, label: str) -> Layer:
     """The settings of a YAML text, none if it is empty; ``label`` names it in messages."""
-    layer = Layer(Place(0, 1, f"{label}:1"))
+    layer = Layer(Origin(0, 1, f"{label}:1"))
     try:
         data, lines = read_yaml(content)
     except YamlError as error:
-        layer.complain((), error.reason, Place(0, error.line, f"{label}:{error.line}"))
+        layer.complain((), error.reason, Origin(0, error.line, f"{label}:{error.line}"))
         return layer
-    layer.places = {path: Place(0, line, f"{label}:{line}") for path, line in lines.items()}
+    layer.origins = {path: Origin(0, line, f"{label}:{line}") for path, line in lines.items()}
     if isinstance(data, dict):
         layer.data = data
     elif data is not None:
-        layer.complain((), f"the file must hold keys and values; got {quote(data)}", layer.places[()])
+        layer.complain((), f"the file must hold keys and values; got {quote(data)}", layer.origins[()])
     return layer
 
 
 def command_line_layer(overrides: Sequence[str]) -> Layer:
     """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys, and a key may occur once."""
-    layer = Layer(Place(1, 0, "--set"))
-    origins: dict[Path, Place] = {}
+    layer = Layer(Origin(1, 0, "--set"))
+    options: dict[Path, Origin] = {}
     for number, override in enumerate(overrides, start=1):
         short = override.isprintable() and len(override) <= SHOWN
-        place = Place(1, number, f"--set {override if short else quote(override)}")
+        origin = Origin(1, number, f"--set {override if short else quote(override)}")
         key, equals, text = override.partition("=")
         keys = tuple(part.strip() for part in key.split("."))
         if not equals or not all(keys):
-            layer.complain((), "an option is written --set key.key=value", place)
+            layer.complain((), "an option is written --set key.key=value", origin)
             continue
         try:
             leaves = list(_leaves(keys, read_yaml(text)[0]))
         except YamlError as error:
-            layer.complain((), error.reason, place)
+            layer.complain((), error.reason, origin)
             continue
         for path, value in leaves:
-            earlier = next((old_path for old_path in origins if old_path[: len(path)] == path[: len(old_path)]), None)
+            earlier = next((option for option in options if option[: len(path)] == path[: len(option)]), None)
             if earlier is not None:
                 twice = min(path, earlier, key=len)
-                layer.complain(twice, f"given twice, before by {origins[earlier].label}", place)
+                layer.complain(twice, f"given twice, before by {options[earlier].label}", origin)
                 continue
-            origins[path] = place
+            options[path] = origin
             section = layer.data
             for depth, name in enumerate(path[:-1], start=1):
-                layer.places.setdefault(path[:depth], place)
+                layer.origins.setdefault(path[:depth], origin)
                 section = section.setdefault(name, {})
-            layer.places[path] = place
+            layer.origins[path] = origin
             section[path[-1]] = value
     return layer
 
@@ -270,17 +270,18 @@ def merge(layers: Iterable[Layer], sections: Sequence[str]) -> Layer:
     merged = Layer(layers[0].start)
     for layer in layers:
         for key, value in layer.data.items():
-            if key not in sections:
-                _replace(merged, layer, (key,), value)
-            elif isinstance(value, dict):
-                merged.places.setdefault((key,), layer.place((key,)))
-                section = merged.data.setdefault(key, {})
-                if key == "env":
-                    merged.data[key] = replace_source(section, value)
-                for name, inner in value.items():
-                    _replace(merged, layer, (key, name), inner)
-            elif value is not None:
-                layer.complain((key,), f"a section of keys and values; got {quote(value)}")
+            if key in sections and not isinstance(value, dict):
+                if value is not None:
+                    layer.complain((key,), f"a section of keys and values; got {quote(value)}")
+                continue
+            replaced = {(key, name) for name in value} if key in sections else {(key,)}
+            earlier = {path: origin for path, origin in merged.origins.items() if not replaced & {path[:1], path[:2]}}
+            later = {path: origin for path, origin in layer.origins.items() if path[:1] == (key,)}
+            merged.origins = later | earlier
+            if key in sections:
+                section = merged.data.get(key, {})
+                value = {**(replace_source(section, value) if key == "env" else section), **value}
+            merged.data[key] = value
         merged.complaints += layer.complaints
     return merged
 
@@ -296,15 +297,6 @@ def replace_source(env: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str
         agrees = (env.get("scenarios") in DATASETS) is later["use_dataset"]
         replaced -= {"scenarios", "dataset"} if agrees else {"dataset"}
     return {key: value for key, value in env.items() if key not in replaced}
-
-
-def _replace(merged: Layer, layer: Layer, path: Path, value: Any) -> None:
-    """Put the value at ``path`` of a layer into the merged one, with the places of everything in it."""
-    section: Any = merged.data if len(path) == 1 else merged.data[str(path[0])]
-    section[path[-1]] = value
-    merged.places = {old_path: place for old_path, place in merged.places.items() if old_path[: len(path)] != path}
-    merged.places[path] = layer.place(path)
-    merged.places.update({new: place for new, place in layer.places.items() if new[: len(path)] == path})
 
 
 def presets_folder() -> FilePath:

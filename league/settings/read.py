@@ -1,6 +1,13 @@
 """Reading settings: a YAML file of differences from the defaults, with ``--set a.b=c`` options over it.
 
 All mistakes are reported at once (:class:`ConfigError`), each with file, line, key, the value and the allowed values.
+
+The member lists are ``members`` to play, ``gate`` to judge by, and ``heldout`` for the end. A list may name a roster
+(:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``, ``dev``, also called
+``standard``, and ``dev2``. A roster stands for those of its members that no list names; in ``gate``, which may repeat
+occupants of ``members``, also for those that ``members`` names. Members of the roster dev2 are played at the end only:
+``members`` and ``gate`` refuse them. All three refuse those of test2, whose evaluations are logged: ``dond bench``
+plays them.
 """
 
 from __future__ import annotations
@@ -8,6 +15,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path as FilePath
 from types import UnionType
@@ -19,20 +27,20 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, Notice, quote
 from dond_marl.files import read_text
-from dond_marl.occupants import ANYTHING, NOTHING, Permission
+from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec
 from league.settings.layers import (
     Complaint,
     Layer,
     Path,
     command_line_layer,
     file_layer,
+    format_path,
     merge,
     suggest,
     text_layer,
     write_yaml,
 )
 from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
-from league.settings.rosters import LISTS, NAMES, ZOO, expand_rosters, find_duplicates, refused_by_roster
 from league.settings.sections import (
     BackendConfig,
     EnvConfig,
@@ -44,9 +52,15 @@ from league.settings.sections import (
     optional,
     refuse_mistakes,
     spec_of_item,
+    wrong,
 )
 from league.settings.training import Hyperparameters
+from partners.rosters import DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, plain_name, roster
 
+LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
+ZOO, STANDARD = "zoo", "standard"
+NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # a roster's names in a config
+OF_BENCH = f"the evaluations on the roster {TEST2} are logged: run `dond bench` with --against {TEST2} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
 UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
@@ -68,7 +82,6 @@ OTHER_NAMES = {  # of keys, in other libraries
     "algo": "algorithm",
     "partner": "opponent",
 }
-MOST_SHOWN = 40  # mistakes in a message
 LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
@@ -202,17 +215,11 @@ class Config(Section):
 
 
 class ConfigError(InputError):
-    """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading.
-
-    The message has the first :data:`MOST_SHOWN` of them.
-    """
+    """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading."""
 
     def __init__(self, complaints: Iterable[Complaint]) -> None:
         self.complaints = tuple(sorted(complaints))
-        lines = [f"{place.label}: {text}" for place, text in self.complaints[:MOST_SHOWN]]
-        if len(self.complaints) > MOST_SHOWN:
-            lines.append(f"and {len(self.complaints) - MOST_SHOWN:,} more mistakes")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(f"{origin.label}: {text}" for origin, text in self.complaints))
 
 
 def load_config(
@@ -232,13 +239,13 @@ def load_config(
     replaces the file's source and its split.
     """
     layers = [file_layer(os.fspath(path)), command_line_layer(overrides)]
+    replaced: list[str] = []
     for layer in layers:
         layer.data = expand(layer.data)
-    if dry_run:
-        for layer in layers:
-            layer.data, replaced = with_stand_ins(layer.data)
-            for name in replaced:
-                warnings.warn(Notice(f"a dry run does not run {name}: the heuristic stands in for it"), stacklevel=2)
+        if dry_run:
+            layer.data = with_stand_ins(layer.data, replaced)
+    for name in replaced:
+        warnings.warn(Notice(f"a dry run does not run {name}: the heuristic stands in for it"), stacklevel=2)
     return _build(layers, model)
 
 
@@ -272,13 +279,12 @@ def dump(config: BaseModel) -> str:
     return write_yaml(values)
 
 
-def differences(old: BaseModel, new: BaseModel) -> list[str]:
-    """The changes from ``old`` to ``new``, a line per key: ``env.max_turns: 10 -> 6``."""
-    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (old, new))
-    keys = dict.fromkeys((*before, *after))
-    changed = [(key, before.get(key, "absent"), after.get(key, "absent")) for key in keys]
-    lines = [f"{key}: {was} -> {now}" for key, was, now in changed if was != now]
-    return lines or ["members, learners or stages in another order"] * (old != new)
+def differences(earlier: BaseModel, later: BaseModel) -> list[str]:
+    """The changes from ``earlier`` to ``later``, a line per key: ``env.max_turns: 10 -> 6``."""
+    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (earlier, later))
+    changed = {key: (before.get(key, "absent"), after.get(key, "absent")) for key in before | after}
+    lines = [f"{key}: {first} -> {second}" for key, (first, second) in changed.items() if first != second]
+    return lines or ["members, learners or stages in another order"] * (earlier != later)
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -293,7 +299,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def other_settings(run: os.PathLike[str], started: BaseModel, current: BaseModel) -> str | None:
-    """Why a run ``started`` with other settings cannot be resumed with those of ``now``; ``None`` if it can."""
+    """The reason that a run cannot be resumed with other settings than it ``started`` with; ``None`` if it can."""
     changed = "\n  ".join(differences(started, current))
     if not changed:
         return None
@@ -424,20 +430,15 @@ STAND_IN = "heuristic"
 INSTEAD = {"reward": "own", "init_from": None}  # of keys that name something else than an occupant
 
 
-def with_stand_ins(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a dry run, which runs no code or program that they name; and the names that are replaced.
+def with_stand_ins(value: Any, replaced: list[str], key: str = "") -> Any:
+    """The settings of a dry run, which runs no code or program that they name; ``replaced`` receives the names.
 
     An occupant that is code from a file, or starts a program, is replaced by the default heuristic under its own name,
-    a reward by the own points. This is done on the parsed YAML, before any name is looked up.
+    a reward by the own points. This is done on the parsed YAML, before any name is looked up. ``key``: that of
+    ``value``, also for the items of a list.
     """
-    replaced: list[str] = []
-    return {key: _stand_in(key, value, replaced) for key, value in data.items()}, replaced
-
-
-def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
-    """The value of a key with stand-ins; each item of a list belongs to its key, a member keeps its name."""
     if isinstance(value, list | tuple):
-        return [_stand_in(key, item, replaced) for item in value]
+        return [with_stand_ins(item, replaced, key) for item in value]
     if isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value)):
         spec = spec_of_item(value)
         if spec is None or "code" not in spec.needs:
@@ -447,4 +448,80 @@ def _stand_in(key: str, value: Any, replaced: list[str]) -> Any:
         return {"kind": STAND_IN, "name": name or spec.text[:80]} if key in LISTS else INSTEAD.get(key, STAND_IN)
     if not isinstance(value, Mapping):
         return value
-    return {inner: _stand_in(str(inner), part, replaced) for inner, part in value.items()}
+    return {inner: with_stand_ins(part, replaced, str(inner)) for inner, part in value.items()}
+
+
+def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The three lists with their rosters expanded; a value that is no list stays, and is refused later.
+
+    Raises a complaint about rosters that no list may name.
+    """
+    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
+    names = {*NAMES, FORMER, TEST2}
+    lists = {key: [items] if isinstance(items, str) and items in names else items for key, items in lists.items()}
+    written = {key: items for key, items in lists.items() if isinstance(items, list | tuple)}
+    for key, items in written.items():
+        for name in (FORMER, TEST2):
+            if name in items:
+                raise wrong(RENAMED if name == FORMER else OF_BENCH, key)
+    named = {key: {_spec(item) for item in items if not _is_roster(item)} for key, items in written.items()}
+    for key, items in written.items():
+        listed = set().union(*(named[other] for other in named if (key, other) != ("gate", "members")))
+        lists[key] = [member for item in items for member in (_members(item, listed) if _is_roster(item) else [item])]
+    return lists
+
+
+def find_duplicates(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, str]]:
+    """Path and text of a complaint about each duplicate name, and each duplicate spec without a name."""
+    names: dict[str, Path] = {}
+    specs: dict[str | None, Path] = {}
+    playing = {(item.name, item.spec) for item in lists["members"]}
+    for path, item in [((key, i), item) for key, items in lists.items() for i, item in enumerate(items)]:
+        spec = getattr(item, "spec", None)  # a learner has none
+        if path[0] == "gate" and (item.name, spec) in playing:
+            playing.remove((item.name, spec))
+            continue  # practiced against, and judged by
+        if item.name in names:
+            yield path, f"the name {quote(item.name)} is taken by {format_path(names[item.name])}; give it another"
+        elif item.name == spec and spec in specs:
+            yield path, f"{spec} plays already as {format_path(specs[spec])}; give it a name to play twice"
+        names.setdefault(item.name, path)
+        specs.setdefault(spec, path)
+
+
+def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
+    """Path and text of a complaint about each member of dev2 outside of ``heldout``, and of test2 anywhere."""
+    dev2, test2 = (set(_plain(roster(name))) for name in (DEV2, TEST2))
+    for key in LISTS:
+        for i, member in enumerate(lists[key]):
+            if (plain := plain_name(member.spec)) in test2:
+                yield (key, i), f"{member.spec} is in {TEST2}: leave it out. {OF_BENCH}"
+            elif plain in dev2 and key != "heldout":
+                yield (
+                    (key, i),
+                    f"{member.spec} is in the roster dev2, which is played at the end only: leave it out, or list it "
+                    f"in heldout; partners to learn from are in the roster train, others for tuning in dev",
+                )
+
+
+def _is_roster(item: Any) -> bool:
+    return isinstance(item, str) and item in NAMES
+
+
+def _members(name: str, named: set[Spec | None]) -> list[Spec]:
+    members = roster(NAMES[name])
+    return [member for member, plain in zip(members, _plain(members), strict=True) if plain not in named]
+
+
+@lru_cache(maxsize=4)
+def _plain(members: tuple[Spec, ...]) -> tuple[Spec, ...]:
+    return tuple(map(plain_name, members))
+
+
+def _spec(item: Any) -> Spec | None:
+    """The plain name of an item's occupant; ``None`` for an item that is refused later."""
+    spec = spec_of_item(item)
+    try:
+        return None if spec is None else plain_name(spec)
+    except OccupantNameError:  # it is refused elsewhere
+        return None

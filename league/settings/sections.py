@@ -65,7 +65,7 @@ def wrong(text: str, key: str | int | None = None) -> PydanticCustomError:
 
 
 def permission(info: ValidationInfo) -> Permission:
-    """What the names in the settings may need to be looked up; the user's own may need anything."""
+    """Permission for the names in the settings to be looked up; the user's own may need anything."""
     allow: Permission = (info.context or {}).get("allow", ANYTHING)
     return allow
 

@@ -24,11 +24,10 @@ from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import ANYTHING, Permission, Spec, missing_needs, seat_occupant
 from dond_marl.scenarios.sources import PARTS, ScenarioSource, lewis_space, view_parts
 from dond_marl.seats import Partner
-from dond_marl.solvers.adaptive import Adaptive, is_enumerable
-from dond_marl.solvers.best_response import OutOfReach, best_response_value, exact_by_answers
-from dond_marl.solvers.contexts import prior_contexts
+from dond_marl.solvers.adaptive import is_enumerable
+from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.solvers.solve import solve
-from dond_marl.solvers.values import prior_scenarios
+from dond_marl.solvers.values import prior_scenarios, response_value
 from league.play.match import SEATING
 from league.standings.ladder import Responses
 from partners.provenance import identity
@@ -154,14 +153,10 @@ def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) 
     if source.table is None or not (exact_by_answers(partner, rules) or is_enumerable(partner, rules)):
         return None
     try:
-        contexts = [prior_contexts(source, seat) for seat in (0, 1)]
-        if not exact_by_answers(partner, rules):
-            games = [Adaptive(partner, view, seat, rules, source.prior).value() for seat, view in enumerate(contexts)]
-            return (games[0][0], games[1][0]) if all(exact for _, exact in games) else None
-        values = [best_response_value(partner, c, s, rules, prior=source.prior) for s, c in enumerate(contexts)]
+        first, second = (response_value(partner, source, rules, seat) for seat in (0, 1))
     except OutOfReach:
         return None
-    return values[0], values[1]
+    return (first.low, second.low) if first.exact and second.exact else None
 
 
 def _stored_points(spec: Spec) -> tuple[float, float] | None:

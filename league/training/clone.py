@@ -1,8 +1,12 @@
-"""The supervised expert: behaviour cloning from the published dialogues, measured and saved as a checkpoint."""
+"""The supervised expert: behaviour cloning from the published dialogues, measured and saved as a checkpoint.
+
+Likeness to people compares its acts with theirs at the same held-out positions (``test``), with intervals over
+scenarios. Accuracy looks at the likeliest act alone, cross-entropy at the whole distribution.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,27 +14,32 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dond_marl.dialogues.positions import Positions, choices, human_positions
-from dond_marl.game import Rules
+from dond_marl.game import Act, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
-from dond_marl.statistics import Estimate
+from dond_marl.seats import Bools, Doubles, Int8s, Partner
+from dond_marl.statistics import Estimate, mean_over_scenarios
 from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.likeness import Accuracy, Likeness, accuracy, always, gain, likeliest, likeness, majority
-from league.evaluation.matches import Scores, heldout_terms, scores
+from league.evaluation.matches import MEMBER, Terms, heldout_terms, play
 from league.figures.rows import plain_values
+from league.figures.tally import Tally
 from league.play.provenance import training_ancestry
-from league.settings.rosters import zoo
 from league.settings.training import TrainConfig
-from partners.learning.cloning import CloneSettings, Epoch, clone
+from partners.learning.cloning import CloneSettings, Epoch, Examples, clone, encode_examples
 from partners.network.checkpoint import network_note, save_checkpoint
+from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork
 from partners.network.occupants import HUMAN_DIALOGUES, expert_path
 from partners.network.partner import ClonedPartner
+from partners.rosters import TRAIN, roster
 
 HEURISTIC = Spec("heuristic")  # the default partner, for comparison
 SEED = 0  # of the games that measure it
+CONFIDENCE = 0.95  # two-sided, of every interval of likeness
+BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)
 
 
 class HumanPositions(NamedTuple):
@@ -39,6 +48,52 @@ class HumanPositions(NamedTuple):
     train: Positions
     val: Positions
     test: Positions
+
+
+class Accuracy(NamedTuple):
+    """The share of positions at which a policy's likeliest act is that of people."""
+
+    everywhere: Estimate  # the act
+    replies: Estimate  # the act, where the partner had acted before
+    offers: Estimate  # where people made an offer: all items of it
+
+
+class ActCount(NamedTuple):
+    """One act: how often people took it, how often it was predicted, and how often both."""
+
+    act: str
+    said: int
+    expected: int
+    both: int
+
+
+class ReliabilityBin(NamedTuple):
+    """Positions at which the likeliest act has a probability in ``low`` to ``high``."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float  # mean probability of the likeliest act; NaN where there is none
+    accuracy: float  # how often it was taken
+
+
+class Likeness(NamedTuple):
+    """Closeness of one policy to people."""
+
+    accuracy: Accuracy  # of its likeliest act and split
+    acts: tuple[ActCount, ...]
+    act_nats: Estimate  # cross-entropy of people's acts
+    oA_nats: Estimate  # what they would keep, where they made an offer
+    calibration_error: float  # expected, of the act: the mean distance of confidence and accuracy
+    reliability: tuple[ReliabilityBin, ...]
+
+
+class Scores(NamedTuple):
+    """A member's scores over several opponents."""
+
+    points: Estimate  # mean over the opponents
+    deals: float
+    against: Mapping[str, Estimate]  # points by opponent
 
 
 class CloneStrength(NamedTuple):
@@ -137,8 +192,116 @@ def _strength(
 ) -> CloneStrength:
     terms, expert = heldout_terms(Rules(max_turns), SEED), ClonedPartner(network, greedy=greedy)
     how = "greedy" if greedy else "sampled"
-    played = scores(expert, zoo(), terms, lambda opponent: report_progress(f"{how} play against {opponent}"))
+    played = scores(expert, roster(TRAIN), terms, lambda opponent: report_progress(f"{how} play against {opponent}"))
     if not greedy:  # the reference values would be computed again for the same result
         return CloneStrength(played, {})
     evaluation = evaluate(expert, HEURISTIC, terms.source, terms.rules, seed=SEED, report=report_progress)
     return CloneStrength(played, {name: views[BOTH] for name, views in evaluation.shares.items()})
+
+
+def accuracy(act: Int8s, oA: Int8s, positions: Positions) -> Accuracy:
+    """The accuracy of the guesses ``act[N]`` and ``oA[N, 3]``."""
+    right = act == positions.act
+    offers = positions.act <= Act.INSIST
+    same = (oA == positions.oA).all(axis=1) & (act <= Act.INSIST)
+    return Accuracy(
+        mean_over_positions(right, positions),
+        mean_over_positions(right, positions, positions.replies),
+        mean_over_positions(same, positions, offers),
+    )
+
+
+def majority(taught: Positions) -> Act:
+    """The most frequent act of people."""
+    return Act(int(np.bincount(taught.act, minlength=len(Act)).argmax()))
+
+
+def always(act: Act, positions: Positions) -> Accuracy:
+    """The accuracy of always taking ``act``, and of keeping everything in an offer."""
+    return accuracy(np.full(positions.size, act, dtype=np.int8), positions.counts, positions)
+
+
+def gain(act: Int8s, other: Int8s, positions: Positions) -> tuple[Estimate, Estimate]:
+    """Accuracy of ``act[N]`` - accuracy of ``other[N]``, paired: everywhere, and in replies."""
+    more = (act == positions.act).astype(np.int8) - (other == positions.act)
+    return mean_over_positions(more, positions), mean_over_positions(more, positions, positions.replies)
+
+
+@torch.no_grad()
+def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
+    """Compare ``network`` with the acts of people at ``positions``."""
+    examples = encode_examples(positions, network)
+    act_log, oA_log, _ = _distribution(network, examples).log_probs(examples.act, examples.oA)
+    act, oA, confidence = likeliest(network, positions)
+    bins = reliability(confidence, act == positions.act)
+    return Likeness(
+        accuracy(act, oA, positions),
+        tuple(_act_count(act_type, act, positions) for act_type in Act),
+        mean_over_positions(_array(-act_log), positions),
+        mean_over_positions(_array(-oA_log), positions, positions.act <= Act.INSIST),
+        calibration_error(bins),
+        bins,
+    )
+
+
+@torch.no_grad()
+def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
+    """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
+    examples = encode_examples(positions, network)
+    distribution = _distribution(network, examples)
+    act, oA, _ = distribution.sample(None)
+    confidence = distribution.log_probs(act, oA).act.exp()
+    return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
+
+
+def _distribution(network: PolicyNetwork, examples: Examples) -> ActionDistribution:
+    return network.distribution(network.evaluate(examples.inputs)[0], examples.mask, examples.inputs)
+
+
+def reliability(confidence: Doubles, right: Bools) -> tuple[ReliabilityBin, ...]:
+    """The reliability table of confidences ``[N]`` in 0..1 and of which guesses were right ``[N]``."""
+    bin_of = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    bins = []
+    for number in range(BINS):
+        inside = bin_of == number
+        n = int(inside.sum())
+        sure, right_share = (float(values[inside].mean()) if n else float("nan") for values in (confidence, right))
+        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, sure, right_share))
+    return tuple(bins)
+
+
+def calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
+    """The expected calibration error: the distance of confidence and accuracy, weighed by the positions in a bin."""
+    filled = [part for part in bins if part.n]
+    return sum(part.n * abs(part.confidence - part.accuracy) for part in filled) / sum(part.n for part in filled)
+
+
+def mean_over_positions(values: NDArray[Any], positions: Positions, among: Bools | None = None) -> Estimate:
+    """The mean of ``values[N]`` over the positions ``of``, by default all, with its interval over scenarios."""
+    return mean_over_scenarios(values, positions.group, CONFIDENCE, among)
+
+
+def _act_count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
+    spoken, guessed = positions.act == act, expected == act
+    return ActCount(act.name, int(spoken.sum()), int(guessed.sum()), int((spoken & guessed).sum()))
+
+
+def _array(values: Tensor) -> Doubles:
+    return values.cpu().double().numpy()
+
+
+def scores(
+    member: Partner, opponents: Sequence[str], terms: Terms, report: Callable[[str], None] = lambda _: None
+) -> Scores:
+    """Play ``member`` against each of ``opponents``, named as in the catalogue.
+
+    ``report`` receives each opponent's name. Raises as :func:`play` does.
+    """
+    tallies = []
+    for name in opponents:
+        report(name)
+        tallies.append(play(terms, MEMBER, (member, member), name, seat_occupant(name)).tally())
+    by_opponent = Tally.stack(tallies)  # [opponents, seat, 3, GROUPS]
+    points, deals = by_opponent[:, :, 0], by_opponent[:, :, 1]
+    against = {name: points[i].mean(terms.confidence) for i, name in enumerate(opponents)}
+    return Scores(points.mean(terms.confidence), float(deals.means().mean()), against)

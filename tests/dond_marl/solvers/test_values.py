@@ -88,7 +88,7 @@ def test_information_has_positive_value():
 
 def exploitability_of(name, rules, played=None):
     """Exploitability of an occupant as ``seat_0`` and as ``seat_1``."""
-    return exploitability_by_seat(seat_occupant(name), LEWIS, rules, None, [played or {}] * 2)
+    return exploitability_by_seat(seat_occupant(name), LEWIS, rules, tried=played or {})
 
 
 def test_exploitability_is_response_minus_self_play():

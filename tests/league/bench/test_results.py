@@ -1,9 +1,8 @@
-"""Results files: appended and stored rows are read back, a torn last line is cut off, damage is named by its line."""
+"""Results files: appended and compressed rows are read back, a torn last line is cut off, damage is named."""
 
 from __future__ import annotations
 
 import json
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -12,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.errors import InputError, MissingLibrary
-from league.bench.protocol import HEADLINE
-from league.bench.results import FORMAT, STORED, ResultsError, append, has_results, read, seal_row, store, stored_names
+from dond_marl.errors import InputError
+from league.bench.results import FORMAT, ResultsError, append, compressed, has_results, read, seal_row, store
 from tests.league.bench.made_up import made_up_row
 
 NAMES = st.text(min_size=1, max_size=20)
@@ -109,52 +107,32 @@ def _append_some(path: Path, name: str) -> None:
 POINTS = {"linear": (5.0, 6.0), "sniper(fair=0.3)": (4.0, 5.25)}
 
 
-def stored_file(folder: Path, name: str, *rows: dict) -> Path:
-    """A results file of these rows that was moved to the table of its folder."""
-    for each in rows:
-        append(folder / name, each)
-    store([folder / name])
-    return folder / name
-
-
-def test_stored_rows_are_equal_and_come_before_new_lines(tmp_path):
-    pytest.importorskip("pyarrow")
+def test_compressed_rows_are_equal_and_come_before_new_lines(tmp_path):
     one, two, new = (made_up_row("mine", seed, POINTS) for seed in (1, 2, 3))
-    two["cells"][0] |= {"margin": {HEADLINE: 0.1}, "reference": {HEADLINE: None}, "reference_exact": False}
-    two["cells"][1] |= {"deal": None, "reference": {HEADLINE: 7.5}, "reference_exact": True}
-    two = seal_row(two)
-    path = stored_file(tmp_path, "bench.jsonl", one, two)
-    other = stored_file(tmp_path, "other.jsonl", new)
-    assert stored_names(tmp_path) == ["bench.jsonl", "other.jsonl"] and not path.exists() and has_results(path)
-    assert read([path]) == [one, two] and read([other]) == [new]
+    path, other = tmp_path / "bench.jsonl", tmp_path / "other.jsonl"
+    for each in (one, two):
+        append(path, each)
+    store([path])
+    assert not path.exists() and has_results(path) and not has_results(other)
+    assert read([path]) == [one, two]
     append(path, new)
     assert read([path]) == [one, two, new]
-    store([path])
+    append(other, new)
+    store([path, other])
     assert read([path, other]) == [one, two, new, new]
-    assert not has_results(tmp_path / "none.jsonl")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bench.jsonl.xz", "other.jsonl.xz"]
     with pytest.raises(ResultsError, match="no such results file"):
         read([tmp_path / "none.jsonl"])
 
 
-def test_row_that_a_table_would_change_stays_a_line(tmp_path):
-    pytest.importorskip("pyarrow")
-    whole = made_up_row("mine", 1, POINTS)
-    other = seal_row({**whole, "cells": [{**whole["cells"][0], "points": {"another part": 1.0}}]})
+def test_damaged_compressed_file_is_refused_and_stays(tmp_path):
     path = tmp_path / "bench.jsonl"
-    for each in (whole, other):
-        append(path, each)
-    with pytest.raises(ResultsError, match="without loss"):
-        store([path])
-    assert read([path]) == [whole, other] and [each.name for each in tmp_path.iterdir()] == ["bench.jsonl"]
-
-
-def test_damaged_table_and_missing_library(tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow")
-    path = stored_file(tmp_path, "bench.jsonl", made_up_row("mine", 1, POINTS))
-    table = tmp_path / STORED
-    table.write_bytes(table.read_bytes()[:-100])
-    with pytest.raises(ResultsError, match=f"{STORED}: damaged"):
-        read([path])
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingLibrary, match=r"\[frames\]"):
-        read([path])
+    append(path, made_up_row("mine", 1, POINTS))
+    store([path])
+    damaged = compressed(path).read_bytes()[:-100]
+    compressed(path).write_bytes(damaged)
+    append(path, made_up_row("mine", 2, POINTS))
+    for attempt in (lambda: read([path]), lambda: store([path])):
+        with pytest.raises(ResultsError, match=r"bench\.jsonl\.xz: damaged"):
+            attempt()
+    assert path.is_file() and compressed(path).read_bytes() == damaged

@@ -96,7 +96,7 @@ def plain_points(member: str, partner: str) -> np.ndarray:
 def test_exploitability_is_that_of_exact_best_responses(row):
     """A row of all scenarios has it, for deterministic policies without memory alone."""
     found, source = row["exploitability"], open_source("lewis")
-    exact = exploitability_by_seat(seat_occupant("heuristic"), source, Rules(), None, [{}, {}])
+    exact = exploitability_by_seat(seat_occupant("heuristic"), source, Rules())
     assert found["self_play"] == pytest.approx([each.self_play for each in exact])
     assert found["response"] == pytest.approx([each.response.low for each in exact])
     assert found["gain"] == pytest.approx([each.gain[0] for each in exact])
@@ -225,9 +225,9 @@ def test_roster_is_played_whole():
 
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
-    assert submission_of_spec(expand_run_name(path)).player.spec == f"checkpoint(greedy=True, path={path!r})"
+    assert submission_of_spec(expand_run_name(path)).player.member.spec == f"checkpoint(greedy=True, path={path!r})"
     expert = submission_of_spec("expert")
-    assert (expert.player.spec, expert.name) == ("expert(greedy=True)", "expert")
+    assert (expert.player.member.spec, expert.name) == ("expert(greedy=True)", "expert")
     inside = greedy_spec(parse_spec({"kind": "mixture", "of": [f"checkpoint(path={path!r})", "heuristic"]}))
     assert inside.parameters["of"] == [f"checkpoint(greedy=True, path={path!r})", "heuristic"]
     with pytest.raises(InputError):
@@ -281,8 +281,8 @@ def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
         with pytest.raises(ProvenanceError):
             provenance(submission_of_spec("stranger"), [member])
         declared = provenance(submission_of_spec("stranger")._replace(declared="nobody"), [member])
-        assert declared.training.startswith("declared: nobody")
-        assert not provenance(submission_of_spec("stranger"), ["linear"]).training.startswith("known")
+        assert declared.startswith("declared: nobody")
+        assert not provenance(submission_of_spec("stranger"), ["linear"]).startswith("known")
 
 
 def test_unreached_games_are_left_out(tmp_path, monkeypatch):
@@ -349,7 +349,7 @@ def test_league_member_and_snapshot(tmp_path):
     assert snapshot["submission"]["name"] == first
     assert snapshot["submission"]["identity"] != live["submission"]["identity"]  # it has learned since
     fixed = submission_of_run(tmp_path / "runs", "heuristic")
-    assert fixed.player.spec == "heuristic"
+    assert fixed.player.member.spec == "heuristic"
     with pytest.raises(InputError):
         submission_of_run(tmp_path / "runs", "nobody")
 

@@ -12,7 +12,7 @@ from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.solvers.best_response import best_response_value
 from dond_marl.solvers.contexts import prior_contexts
 from dond_marl.solvers.values import response_value
-from league.evaluation.exploitability import best_known_response, known_response_value
+from league.evaluation.exploitability import best_known_response, response_values
 from partners.best_response import BestResponse
 
 LEWIS = open_source("lewis", split="paper_test")
@@ -38,9 +38,8 @@ def test_response_value_is_exact(name):
     partner = seat_occupant(name)
     reply = best_known_response(partner, LEWIS, RULES)
     assert reply.exact
-    for seat in (0, 1):
+    for seat, value in enumerate(response_values(partner, LEWIS, RULES, reply, {})):
         expected = best_response_value(partner, prior_contexts(LEWIS, seat), seat, RULES, prior=LEWIS.prior)
-        value = known_response_value(reply, partner, LEWIS, RULES, seat)
         assert value.exact and value.low == value.high == expected
         assert value == response_value(partner, LEWIS, RULES, seat)
 
@@ -49,7 +48,7 @@ def test_response_value_is_exact(name):
 def test_value_and_play_share_one_solution(seat):
     model = Counted()
     reply = best_known_response(model, LEWIS, RULES)
-    known_response_value(reply, model, LEWIS, RULES, seat)
+    response_values(model, LEWIS, RULES, reply, {})
     asked = model.asked
     assert asked > 0
     pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
@@ -87,8 +86,7 @@ def test_declared_memory_is_exact():
     partner = seat_occupant("punisher")
     reply = best_known_response(partner, LEWIS, Rules())
     assert reply.exact
-    for seat in (0, 1):
-        value = known_response_value(reply, partner, LEWIS, Rules(), seat)
+    for seat, value in enumerate(response_values(partner, LEWIS, Rules(), reply, {})):
         assert value.exact and value == response_value(partner, LEWIS, Rules(), seat)._replace(how=value.how)
         pair = (reply.players[0], partner) if seat == 0 else (partner, reply.players[1])
         games = rollout(pair, lewis_space(), seed=0)

@@ -7,7 +7,7 @@ import pytest
 
 from dond_marl.scenarios.sources import lewis_space
 from dond_marl.statistics import GROUPS, scenario_groups
-from league.evaluation.proximity import Proximity, proximity
+from league.evaluation.final import Proximity, proximity
 from league.figures.tally import Tally
 
 pytestmark = pytest.mark.slow

@@ -71,7 +71,7 @@ def test_player_may_use_its_arrays_again():
                 view[:] = answer
             return decisions._replace(act_type=views[0], oA=views[1])
 
-    thrifty, plain = (diagnose("linear", "heuristic", some(30), player=player) for player in (Thrifty(), None))
+    thrifty, plain = (diagnose(player, "heuristic", some(30), name="linear") for player in (Thrifty(), "linear"))
     assert thrifty.document() == plain.document()
 
 

@@ -50,12 +50,11 @@ from league.results.pair import (
     pair_figures,
     pair_sections,
 )
-from league.settings.rosters import zoo
 from partners.equilibrium import table_for
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import NO_PAST, provenance_of
-from partners.rosters import DEV2, roster
+from partners.rosters import DEV2, TRAIN, roster
 from tests.command import dond, in_process
 
 T = 12.706204736174698  # Student's quantile of a two-sided 95 % interval with one degree of freedom: two scenarios
@@ -358,7 +357,7 @@ def test_probe_reports_gains(tmp_path, turns, values):
     for value, alone, gain in zip(response, itself, exploitability, strict=True):
         assert gain == pytest.approx([value[0] - alone[0]] * 2) and gain[0] > 0
     (safety,) = found.select(member="stubborn", figure=SAFETY)
-    assert safety.against in zoo() and safety.against in done.stdout
+    assert safety.against in roster(TRAIN) and safety.against in done.stdout
     equilibrium = [low for low, _ in bounds(EQUILIBRIUM, EQUILIBRIUM, SELF_PLAY)]
     assert equilibrium == pytest.approx(list(table_for(Rules(turns)).values))
     compared = {field: bounds("stubborn", "", figure) for field, figure in COMPARED.items()}

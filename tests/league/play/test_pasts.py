@@ -206,11 +206,11 @@ def test_practice_on_held_out_views_is_noted_by_the_learner_and_its_later_partne
     pupil = f"checkpoint(path={str(path)!r})"
     assert held_out_sources(ancestry(pupil)) == [HELD_OUT]
     line = provenance(submission_of_spec(pupil, "pupil"), ["linear"])
-    assert line.training.startswith("known: 2") and HELD_OUT in line.training
+    assert line.startswith("known: 2") and HELD_OUT in line
     member = json.dumps({"kind": "checkpoint", "path": str(path), "name": "pupil"})
     config = load_config(league(tmp_path / "league", member))
     assert all(held_out_sources(past) == [HELD_OUT] for past in league_ancestries(config).values())
-    assert provenance(submission_of_spec("linear"), ["linear"]).training.startswith("known: 0")
+    assert provenance(submission_of_spec("linear"), ["linear"]).startswith("known: 0")
 
 
 def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):

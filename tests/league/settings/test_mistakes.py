@@ -21,9 +21,9 @@ def mistakes(content: str | bytes, tmp_path: Path, *overrides: str, model: type 
         load_config(path, overrides, model)
     assert all(line.isprintable() for line in str(caught.value).split("\n"))
     found = []
-    for place, text in caught.value.complaints:
-        label = place.label.removeprefix(f"{path}:").removeprefix("--set ")
-        assert label != place.label
+    for origin, text in caught.value.complaints:
+        label = origin.label.removeprefix(f"{path}:").removeprefix("--set ")
+        assert label != origin.label
         found.append((label, *text.split(": ", 1)) if ": " in text else (label, "", text))
     return found
 
@@ -196,7 +196,7 @@ def test_file_that_cannot_be_read_is_refused(name, tmp_path, monkeypatch):
     with pytest.raises(ConfigError) as caught:
         load_config(name)
     (complaint,) = caught.value.complaints
-    assert complaint.place.label.startswith(name)
+    assert complaint.origin.label.startswith(name)
 
 
 def test_missing_file_suggests_a_shipped_one():

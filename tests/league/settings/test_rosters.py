@@ -38,7 +38,7 @@ def test_shipped_leagues_keep_held_out_members_apart(path):
 def test_roster_dev2_is_refused_outside_of_heldout(text):
     with pytest.raises(ConfigError) as refused:
         parse(f"{text}\n")
-    assert {place.label for place, _ in refused.value.complaints} <= {"settings:1", "settings:2"}
+    assert {origin.label for origin, _ in refused.value.complaints} <= {"settings:1", "settings:2"}
     assert all(complaint.startswith(("members[", "gate[")) for _, complaint in refused.value.complaints)
     assert len(refused.value.complaints) == (len(roster(DEV2)) if "dev2" in text else 1)
 

@@ -20,11 +20,21 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from hints import ExpertHinter
-from league.evaluation.likeness import accuracy, always, gain, likeliest, likeness, majority, reliability
-from league.evaluation.matches import heldout_terms, scores
+from league.evaluation.matches import heldout_terms
 from league.settings.read import ConfigError, load_config
 from league.settings.training import TrainConfig
-from league.training.clone import load_positions, train_clone
+from league.training.clone import (
+    accuracy,
+    always,
+    gain,
+    likeliest,
+    likeness,
+    load_positions,
+    majority,
+    reliability,
+    scores,
+    train_clone,
+)
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.occupants import HUMAN_DIALOGUES, expert_path
