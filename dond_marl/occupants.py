@@ -44,6 +44,7 @@ YAML_VALUES: dict[str, Any] = {"null": None, "true": True, "false": False}  # ba
 IN_FILE = re.compile(r"(?P<file>[^()'\"]+\.py):(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<given>\(.*\))?", re.DOTALL)
 DIGEST = "sha256"  # the parameter that pins a file; 16 of the 64 digits
 MOST_CODE = 2**20  # bytes of such a file
+MOST_PROGRAM = 2**26  # bytes of a program of the public haggling form: its challenge's own bound
 GROUP = "dond_marl.partners"
 BUILTIN = "partners.catalogue"
 RUN_NAMES = "league.ledger.run_names"  # by its name, like BUILTIN: this package imports neither
@@ -65,6 +66,8 @@ NEED_OF: Mapping[str, Need] = {
 HARMLESS = ("name", DIGEST)  # parameters whose text names nothing
 QUERYING = ("llm", "llm_judge")  # kinds that query a language model, with the key of its provider
 WEIGHTS = ("checkpoint", "expert")  # kinds whose ``path`` is read as weights; nothing in such a file is run
+PROGRAM = "agent"  # the kind whose ``path`` is a program that runs
+UNNAMED = {PROGRAM: "path", "checkpoint": "path"}  # the parameter that a text may begin with unnamed
 
 
 class OccupantNameError(InputError):
@@ -147,7 +150,7 @@ def missing_needs(spec: Spec, allow: Permission) -> frozenset[Need]:
 
 def needs_of(spec: Spec, folders: Iterable[Path] = ()) -> Iterator[Need]:
     """The needs of a spec, occupants inside included; weights under one of the ``folders`` need nothing."""
-    if names_file(spec.kind):
+    if names_file(spec.kind) or spec.kind == PROGRAM:
         yield "code"
     if spec.kind in QUERYING:
         yield "service"
@@ -324,7 +327,10 @@ def pin_spec(spec: Spec) -> Spec:
     """``spec`` with the digest of each file of code that it names. Raises :class:`OccupantNameError`."""
     parameters = {name: _pinned_value(value) for name, value in spec.parameters.items()}
     if names_file(spec.kind) and DIGEST not in parameters:
-        parameters[DIGEST] = _digest(_read_code("occupant", spec.kind))
+        parameters[DIGEST] = digest_of(_read_code("occupant", spec.kind))
+    path = parameters.get("path")
+    if spec.kind == PROGRAM and DIGEST not in parameters and isinstance(path, str):
+        parameters[DIGEST] = digest_of(read_program(path))
     return Spec(spec.kind, parameters)
 
 
@@ -354,16 +360,26 @@ def _read_code(noun: str, kind: str) -> bytes:
         ) from None
 
 
-def _digest(code: bytes) -> str:
+def read_program(path: str) -> bytes:
+    """The content of a program of :data:`PROGRAM`. Raises :class:`OccupantNameError`."""
+    try:
+        return read_bytes(user_path(path), MOST_PROGRAM)
+    except OSError as error:
+        raise OccupantNameError(f"{quote(path)}: {error.strerror or error}; paths begin in {Path.cwd()}") from None
+
+
+def digest_of(code: bytes) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of a file's content: what a pinned spec states."""
     return hashlib.sha256(code).hexdigest()[:16]
 
 
 def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
     """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
     code, (path, _, name) = _read_code(noun, kind), kind.rpartition(":")
-    if digest is not None and digest != _digest(code):
+    now = digest_of(code)
+    if digest is not None and digest != now:
         raise OccupantNameError(
-            f"{path} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {_digest(code)}): bring "
+            f"{path} has changed since {name} was taken from it (SHA-256 {quote(digest)}, now {now}): bring "
             "the former file back to go on, or begin a new run with this one"
         )
     factory = _run_file(str(user_path(path).resolve()), code).get(name)
@@ -375,7 +391,7 @@ def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
 @lru_cache(maxsize=64)
 def _run_file(path: str, code: bytes) -> dict[str, Any]:
     """The namespace of a file after running it as a module. Raises :class:`OccupantNameError`."""
-    module = ModuleType(f"dond_file_{_digest(code)}_{PurePath(path).stem}")
+    module = ModuleType(f"dond_file_{digest_of(code)}_{PurePath(path).stem}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # dataclasses and pickle look there
     try:
@@ -411,13 +427,13 @@ def _check_parameter_names(parameters: Mapping[str, object]) -> None:
         raise OccupantNameError(f"a parameter's name has ASCII letters, digits and underscores alone; got {quote(odd)}")
 
 
-def parse_spec(spec: SpecLike, first: Callable[[str], str] | None = None) -> Spec:
+def parse_spec(spec: SpecLike, first: Callable[[str], str | None] | None = None) -> Spec:
     """The :class:`Spec` of a text or mapping, whether or not it exists; a Spec is returned unchanged.
 
     For the places where names enter. ``first``: the name of the parameter that a text of this kind may begin with
-    unnamed, as ``svo(45)``. Raises :class:`OccupantNameError`.
+    unnamed, as ``svo(45)``; by default of occupants, ``agent('FILE.js')``. Raises :class:`OccupantNameError`.
     """
-    return spec if isinstance(spec, Spec) else Spec(*_parts(spec, first))
+    return spec if isinstance(spec, Spec) else Spec(*_parts(spec, first or UNNAMED.get))
 
 
 def read_spec(text: SpecLike) -> Spec | None:
@@ -428,7 +444,7 @@ def read_spec(text: SpecLike) -> Spec | None:
         return None
 
 
-def _parts(spec: SpecLike, first: Callable[[str], str] | None = None) -> tuple[str, dict[str, Any]]:
+def _parts(spec: SpecLike, first: Callable[[str], str | None] | None = None) -> tuple[str, dict[str, Any]]:
     """The kind and the parameters of a text or mapping. Raises :class:`OccupantNameError`."""
     if isinstance(spec, Mapping):
         parameters = dict(spec)
@@ -475,7 +491,7 @@ def _spec_text(kind: str, parameters: Mapping[str, Any]) -> str:
     raise OccupantNameError(f"{kind} has parameters that cannot be written as text: {quote(parameters)}")
 
 
-def _call(node: ast.expr, first: Callable[[str], str] | None) -> tuple[str, dict[str, Any]]:
+def _call(node: ast.expr, first: Callable[[str], str | None] | None) -> tuple[str, dict[str, Any]]:
     if isinstance(node, ast.Name):
         return node.id, {}
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

@@ -587,11 +587,13 @@ def check_benchmark(
 
     Raises :class:`dond_marl.errors.InputError`, of which :class:`partners.provenance.ProvenanceError` is a kind.
     """
-    from league.bench.run import opponents_of, provenance, submission_of_run, submission_of_spec
+    from league.bench.run import AGENTS, opponents_of, provenance, submission_of_run, submission_of_spec
 
     if member is None and run is None:
         raise InputError("give a member to measure (an occupant or a checkpoint's .json), or the folder of a league")
-    opponents = opponents_of([expand_run_name(partner, trust=trust) for partner in against])
+    opponents = opponents_of(
+        [partner if str(partner).startswith(AGENTS) else expand_run_name(partner, trust=trust) for partner in against]
+    )
     if run is None:
         submission = submission_of_spec(expand_run_name(member or "", trust=trust), name)
     else:

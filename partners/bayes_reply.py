@@ -62,7 +62,7 @@ class BayesReply:
 
     traits = Traits(deterministic=True)
 
-    def __init__(self, of: Sequence[SpecLike | Partner] | str, temper: float = 0.3) -> None:
+    def __init__(self, of: Sequence[SpecLike | Partner] | str = "bank", temper: float = 0.3) -> None:
         check_number("temper", temper, 0, 1)
         if not of or (isinstance(of, str) and of not in ("bank", "zoo")):
             raise ValueError(f"of must be a list of occupants, bank or zoo; got {quote(of)}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dond_marl.occupants import Factory, SpecLike
 from dond_marl.seats import Partner
+from partners.adapters.agents import Agent
 from partners.adapters.negmas_partner import NegMASPartner
 from partners.bayes_reply import BayesReply
 from partners.best_response import BestResponse
@@ -15,7 +16,7 @@ from partners.independent import Independent
 from partners.llm.occupant import llm
 from partners.mixture import Mixture
 from partners.network.occupants import checkpoint, expert
-from partners.rosters import TRAIN, roster
+from partners.rosters import occupants_named
 from partners.scripted.bayesian import InequityAverse, NashSeeker, NiceTitForTat, Prosocial, SocialValue, Ultimatum
 from partners.scripted.chance import LevelK, MixedThresholds, Nice, QuantalResponse, Random, Sniper, Trembling
 from partners.scripted.generated import Generated
@@ -35,8 +36,8 @@ from partners.scripted.time_based import Bluffer, Boulware, Conceder, FrequencyM
 
 # Learned, solved, searching, composite, talking and generated occupants: rosters are not drawn from them.
 UNSCRIPTED = (
-    *("announcer", "bayes_reply", "best_response", "checkpoint", "equilibrium", "expert", "generated", "human"),
-    *("independent", "liar", "listener", "llm", "mixture", "negmas", "rollouts"),
+    *("agent", "announcer", "bayes_reply", "best_response", "checkpoint", "equilibrium", "expert", "generated"),
+    *("human", "independent", "liar", "listener", "llm", "mixture", "negmas", "rollouts"),
 )
 
 
@@ -49,16 +50,17 @@ def mixture(of: Sequence[SpecLike | Partner] | str, weights: Sequence[float] | N
     """Draws one of several partners for each game; the draw holds to the end of the game.
 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
-    ``of``: occupants (names, mappings or partners), or ``zoo`` for the members of the roster train
-    (:mod:`partners.rosters`); ``weights``: how often each, by default equally.
+    ``of``: occupants (names, mappings or partners), ``zoo`` for the members of the roster train or ``bank`` for the
+    programs of ``bayes_reply`` (:mod:`partners.rosters`); ``weights``: how often each, by default equally.
 
-    - ``of``: a list of occupants, or ``zoo``.
+    - ``of``: a list of occupants, ``zoo`` or ``bank``.
     - ``weights``: a list of numbers of at least 0, one for each.
     """
-    return Mixture(roster(TRAIN) if of == "zoo" else of, weights)
+    return Mixture(occupants_named(of) if of in ("bank", "zoo") else of, weights)
 
 
 PARTNERS: dict[str, Factory] = {
+    "agent": Agent,
     "announcer": Announcer,
     "aspiration_adaptation": AspirationAdaptation,
     "bayes_reply": BayesReply,

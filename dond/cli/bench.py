@@ -10,6 +10,7 @@ examples:
   dond bench --run runs/league --member main --against dev
   dond bench expert --against test2 --reason "figures of the paper"   # held out: logged in docs/results/test2_log.jsonl
   dond bench heuristic --against boulware --against "linear(floor=0.6)"
+  dond bench expert --against agents:challenge_haggling/submissions --sample 200   # programs of a public contest
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
@@ -75,7 +76,8 @@ def command() -> None:
     "--against",
     multiple=True,
     metavar="OCCUPANT",
-    help="its partners: an occupant, or a roster (train, dev, dev2, test2); may be repeated",
+    help="its partners: an occupant, a folder of programs (agents:FOLDER), or a roster (train, dev, dev2, test2); may "
+    "be repeated",
 )
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of OCCUPANT: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from dond_marl import __version__
 from dond_marl.errors import InputError
+from dond_marl.files import user_path
 from dond_marl.game import Act
 from dond_marl.occupants import (
     ANYTHING,
@@ -64,6 +65,7 @@ from league.play.match import SEATING
 from league.play.occupant_kinds import is_free
 from league.play.values import ORACLES, Entrant, Member, machine
 from league.settings.layers import suggest
+from partners.adapters.agents import programs_in
 from partners.provenance import (
     OccupantProvenance,
     confirm_opponents_unseen,
@@ -265,6 +267,7 @@ def _reads_labels(partner: Spec) -> bool:
     return reads_labels(seat_occupant(partner), open_source("lewis"), RULES)
 
 
+AGENTS = "agents:"  # before the path of a folder of programs
 OWN = "own list"  # the roster's name where partners are named one by one
 
 
@@ -276,7 +279,7 @@ class Opponents(NamedTuple):
 
 
 def opponents_of(words: Sequence[SpecLike]) -> Opponents:
-    """The opponents that ``words`` name: one roster, or specs.
+    """The opponents that ``words`` name: one roster, or specs and folders of programs (``agents:FOLDER``).
 
     Raises :class:`~dond_marl.errors.InputError`, also for a roster among specs.
     """
@@ -290,8 +293,11 @@ def opponents_of(words: Sequence[SpecLike]) -> Opponents:
         return Opponents(words[0], roster(words[0]))
     if named := [word for word in words if word in ROSTERS]:
         raise InputError(f"--against takes one roster or several occupants; got {named[0]} among {len(words)}")
-    partners = set()
+    partners = set[Spec]()
     for word in words:
+        if isinstance(word, str) and word.startswith(AGENTS):
+            partners.update(programs_in(user_path(word.removeprefix(AGENTS))))
+            continue
         try:
             partners.add(greedy_spec(find_factory(word)[0]))
         except OccupantNameError as error:

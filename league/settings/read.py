@@ -3,7 +3,8 @@
 All mistakes are reported at once (:class:`ConfigError`), each with file, line, key, the value and the allowed values.
 
 The member lists are ``members`` to play, ``gate`` to judge by, and ``heldout`` for the end. A list may name a roster
-(:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``, ``dev``, also called
+(:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``, ``bank``, the programs of
+``bayes_reply``, ``dev``, also called
 ``standard``, and ``dev2``. A roster stands for those of its members that no list names; in ``gate``, which may repeat
 occupants of ``members``, also for those that ``members`` names. Members of the roster dev2 are played at the end only:
 ``members`` and ``gate`` refuse them. All three refuse those of test2, whose evaluations are logged: ``dond bench``
@@ -55,11 +56,11 @@ from league.settings.sections import (
     wrong,
 )
 from league.settings.training import Hyperparameters
-from partners.rosters import DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, plain_name, roster
+from partners.rosters import BANK, DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, occupants_named, plain_name, roster
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, TRAIN: TRAIN, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # a roster's names in a config
+NAMES = {ZOO: TRAIN, TRAIN: TRAIN, BANK: BANK, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # of rosters in a config
 OF_BENCH = f"the evaluations on the roster {TEST2} are logged: run `dond bench` with --against {TEST2} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
@@ -467,7 +468,7 @@ def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
     named = {key: {_spec(item) for item in items if not _is_roster(item)} for key, items in written.items()}
     for key, items in written.items():
         listed = set().union(*(named[other] for other in named if (key, other) != ("gate", "members")))
-        lists[key] = [member for item in items for member in (_members(item, listed) if _is_roster(item) else [item])]
+        lists[key] = list(_expanded(items, listed))
     return lists
 
 
@@ -508,9 +509,16 @@ def _is_roster(item: Any) -> bool:
     return isinstance(item, str) and item in NAMES
 
 
-def _members(name: str, named: set[Spec | None]) -> list[Spec]:
-    members = roster(NAMES[name])
-    return [member for member, plain in zip(members, _plain(members), strict=True) if plain not in named]
+def _expanded(items: Sequence[Any], named: set[Spec | None]) -> Iterator[Any]:
+    """The items of a list, with the members of each roster that are neither ``named`` nor in a roster before it."""
+    for item in items:
+        if not _is_roster(item):
+            yield item
+            continue
+        members = occupants_named(NAMES[item])
+        plain = _plain(members)
+        yield from (member for member, name in zip(members, plain, strict=True) if name not in named)
+        named = named | set(plain)
 
 
 @lru_cache(maxsize=4)

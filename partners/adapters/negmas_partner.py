@@ -7,29 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import selectors
-import subprocess
 import sys
-import tempfile
-import threading
-import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dond_marl.errors import InputError, RunFailure, quote, require_library
+from dond_marl.errors import InputError, quote, require_library
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Traits, Turns
+from partners.adapters.line_worker import LineWorker, WorkerDied
 
 WORKER = Path(__file__).with_name("negmas_worker.py")
 PATIENCE = 60.0  # real time to wait for an act, as a multiple of its limit; the worker stops it long before
 READY = 300.0  # seconds of real time to wait at least, and for an agent to load: some import TensorFlow
-TAIL = 2000  # the last characters of the worker's standard error
 NEEDS = (
     "give the dotted path of a negotiator's class, and the Python of an environment that has NegMAS and its package: "
     "docs/PLUG_IN.md"
@@ -44,30 +37,20 @@ class NegMASAgent(NamedTuple):
     parameters: str = "{}"
 
 
-class WorkerDied(RunFailure):
-    """The worker process ended, or did not answer in time."""
-
-
 class NegMASWorker:
-    """One worker process, started on the first request, and again after it died.
-
-    It ends with this object, or with the interpreter. A lock makes it safe for several threads.
-    """
+    """The worker process of one Python, see :class:`~partners.adapters.line_worker.LineWorker`."""
 
     def __init__(self, python: str) -> None:
         self.python = python
-        self._process: subprocess.Popen[bytes] | None = None
-        self._log: IO[bytes] | None = None
-        self._rest = b""
-        self._lock = threading.Lock()
+        self._process = LineWorker([python, str(WORKER)], "give with python= the Python of an environment")
 
     def load(self, agent: NegMASAgent) -> dict[str, str]:
         """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
         request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        with self._turn():
+        with self._process.requests():
             try:
-                self._send(request)
-                answer: dict[str, Any] = self._line(READY)
+                self._process.send(request)
+                answer: dict[str, Any] = self._process.answer(READY)
             except WorkerDied as error:
                 raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
         if "error" in answer:
@@ -84,12 +67,13 @@ class NegMASWorker:
         acts: list[AgentAct] = []
         deaths = 0
         request = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        with self._turn():
+        with self._process.requests():
             while len(acts) < len(rows):
                 try:
-                    self._send({**request, "max_turns": max_turns, "limit": limit, "rows": rows[len(acts) :]})
-                    while len(acts) < len(rows):
-                        act, oA, trouble = self._line(max(READY, PATIENCE * limit))
+                    waiting = rows[len(acts) :]
+                    self._process.send({**request, "max_turns": max_turns, "limit": limit, "rows": waiting})
+                    for _ in waiting:
+                        act, oA, trouble = self._process.answer(max(READY, PATIENCE * limit))
                         acts.append((act, oA, trouble))
                 except WorkerDied as error:
                     acts.append((int(Act.END), [0, 0, 0], f"its process died: {error}"))
@@ -98,88 +82,7 @@ class NegMASWorker:
 
     def close(self) -> None:
         """End the process, if there is one."""
-        if self._process is not None and self._log is not None:
-            _end(self._process, self._log)
-        self._process, self._log, self._rest = None, None, b""
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """The context of one request at a time; an interrupted request ends the process, with its pending answers."""
-        with self._lock:
-            try:
-                yield
-            except BaseException:
-                self.close()
-                raise
-
-    def _send(self, request: dict[str, Any]) -> None:
-        if self._process is not None and self._process.poll() is not None:
-            self.close()  # it was stopped between two requests
-        process = self._process or self._start()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-        except OSError as error:
-            raise WorkerDied(self._last_words(f"it ended: {error}")) from error
-
-    def _line(self, seconds: float) -> Any:
-        """The next line of the worker. Raises :class:`WorkerDied` if none comes in ``seconds``."""
-        assert self._process is not None and self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
-        while b"\n" not in self._rest:
-            with selectors.DefaultSelector() as selector:
-                selector.register(pipe, selectors.EVENT_READ)
-                if not selector.select(seconds):
-                    raise WorkerDied(self._last_words(f"nothing came in {seconds:.0f} seconds"))
-            more = os.read(pipe, 2**16)
-            if not more:
-                code = self._process.wait()
-                raise WorkerDied(self._last_words(f"it ended with exit code {code}"))
-            self._rest += more
-        line, _, self._rest = self._rest.partition(b"\n")
-        return json.loads(line)
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        log = self._log = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the process
-        environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONHASHSEED": "0"}
-        try:
-            self._process = subprocess.Popen(  # noqa: S603  # the Python that the user named, our own file
-                [self.python, str(WORKER)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=environment,
-            )
-        except OSError as error:
-            log.close()
-            raise InputError(
-                f"{quote(self.python)} cannot be started: {error}; give with python= the Python of an environment"
-            ) from error
-        weakref.finalize(self, _end, self._process, log)
-        return self._process
-
-    def _last_words(self, reason: str) -> str:
-        """End the process; returns ``reason`` with the last line of its standard error."""
-        last = ""
-        if self._log is not None:
-            size = self._log.seek(0, os.SEEK_END)
-            self._log.seek(max(0, size - TAIL))
-            lines = self._log.read().decode(errors="replace").strip().splitlines()
-            last = f" ({lines[-1].strip()})" if lines else ""
-        self.close()
-        return reason + last
-
-
-def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
-    process.kill()
-    for pipe in (process.stdin, process.stdout, log):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except OSError:  # unwritten data is not needed
-                continue
-    process.wait()
+        self._process.close()
 
 
 _WORKERS: dict[str, NegMASWorker] = {}

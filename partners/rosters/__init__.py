@@ -37,7 +37,8 @@ def match_default_type(value: object, default: object) -> object:
     return float(value) if isinstance(default, float) and type(value) is int else value
 
 
-FAMILIES_BY = {"independent": "program", "negmas": "agent"}  # occupants of many families: the parameter with its name
+# Occupants of many families: the parameter with the family's name.
+FAMILIES_BY = {"independent": "program", "negmas": "agent", "agent": "path"}
 
 
 def family_of(spec: Spec) -> str:
@@ -46,7 +47,7 @@ def family_of(spec: Spec) -> str:
 
 
 FILE = Path(__file__).with_name("rosters.yaml")
-BANK = FILE.with_name("bank.yaml")
+BANK, BANK_FILE = "bank", FILE.with_name("bank.yaml")
 ROSTERS = ("train", "dev", "dev2", "test2")
 TRAIN, DEV, DEV2, TEST2 = ROSTERS
 HELD_OUT = (DEV2, TEST2)  # no learner trains with their members
@@ -78,7 +79,7 @@ def roster(name: str) -> tuple[Spec, ...]:
 
 def occupants_named(name: str) -> tuple[Spec, ...]:
     """The members of ``zoo``, which is the roster train, of ``bank``, or of a roster. Raises :class:`InputError`."""
-    return bank() if name == "bank" else roster(TRAIN if name == "zoo" else name)
+    return bank() if name == BANK else roster(TRAIN if name == "zoo" else name)
 
 
 def bank() -> tuple[Spec, ...]:
@@ -88,7 +89,7 @@ def bank() -> tuple[Spec, ...]:
     """
     import yaml  # imported on use: playing needs no YAML
 
-    return tuple(map(parse_spec, yaml.safe_load(BANK.read_text(encoding="utf-8"))["members"]))
+    return tuple(map(parse_spec, yaml.safe_load(BANK_FILE.read_text(encoding="utf-8"))["members"]))
 
 
 def author_of(spec: Spec) -> str:

@@ -44,7 +44,7 @@ MEANINGS = {
     "lam": "lambda of generalized advantages",
     "LeagueConfig.decay": "weight of earlier rounds where a learner has changed",
     "lr": "step size of the optimiser",
-    "matchmaking": "shares of the rules by which opponents are drawn, such as {regret: 0.5, self: 0.5}",
+    "matchmaking": "shares of the rules by which opponents are drawn, such as {regret: 0.5, self_play: 0.5}",
     "max_count": "the most items of one type, where scenarios are uniform",
     "max_turns": "acts of both seats together",
     "message_length": "maximum length of the message sent with an act, in characters",

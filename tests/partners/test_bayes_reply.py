@@ -16,7 +16,7 @@ from dond_marl.solvers.best_response import OutOfReach
 from partners.bayes_reply import BayesReply, has_tables
 from partners.best_response import BestResponse
 from partners.mixture import Mixture
-from partners.rosters import BANK, TRAIN, bank, load_rosters, members_hash, roster
+from partners.rosters import BANK_FILE, TRAIN, bank, load_rosters, members_hash, roster
 
 POOL = (1, 2, 1)  # 12 splits
 SPACE = lewis_space()
@@ -140,7 +140,7 @@ def test_the_bank_holds_programs_of_the_families_of_train_and_no_member_of_anoth
 
     rosters, members = load_rosters(), bank()
     assert len(members) >= 200 and list(members) == sorted(set(members))
-    assert yaml.safe_load(BANK.read_text(encoding="utf-8"))["sha256"] == members_hash(members)
+    assert yaml.safe_load(BANK_FILE.read_text(encoding="utf-8"))["sha256"] == members_hash(members)
     assert not set(members) & {other for name in rosters.members if name != TRAIN for other in rosters.members[name]}
     assert {rosters.roles[parse_spec(member).kind] for member in members} == {"shared", "train"}
     assert all(has_tables(seat_occupant(member)) for member in members)

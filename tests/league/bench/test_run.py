@@ -223,6 +223,19 @@ def test_roster_is_played_whole():
         opponents_of(["test"])
 
 
+def test_a_folder_of_programs_names_its_programs(tmp_path):
+    (tmp_path / "all.py").write_text(
+        "class Agent:\n"
+        "    def __init__(self, me, counts, values, max_rounds): self.counts = counts\n"
+        "    def offer(self, o): return self.counts if o is None else None\n",
+        encoding="utf-8",
+    )
+    row = measure(submission_of_spec("linear"), opponents_of([f"agents:{tmp_path}"]), sample=60)
+    names = {cell["partner"] for cell in row["cells"]}
+    assert len(names) == 1 and "sha256" in names.pop()
+    assert [cell["points"]["all scenarios"] for cell in row["cells"]] == [10.0, 10.0]  # it agrees to any offer
+
+
 def test_networks_are_greedy_wherever_they_are_named(tmp_path):
     path = str(network(tmp_path / "net.json"))
     assert submission_of_spec(expand_run_name(path)).player.member.spec == f"checkpoint(greedy=True, path={path!r})"

@@ -12,7 +12,7 @@ from dond_marl.scenarios.data import DataError
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config, differences, dump, load_config, other_settings, parse
 from league.settings.sections import EnvConfig, MemberConfig
-from partners.rosters import plain_name, roster
+from partners.rosters import bank, plain_name, roster
 
 ROOT = Path(__file__).resolve().parents[3]
 LEAGUE = ROOT / "configs" / "league.yaml"
@@ -59,6 +59,8 @@ def test_zoo_is_the_roster_train():
         ("members: [expert, zoo]\nheldout: [linear]", ("expert", *(set(roster("train")) - {"linear"})), ("linear",)),
         ("members: [zoo, 'linear(exponent=1, floor=0.5)']", (*roster("train"),), ()),
         ("members: [zoo, {kind: linear, name: slow}]", (*roster("train"),), ()),
+        ("members: bank", bank(), ()),
+        ("members: [zoo, bank]", tuple({*roster("train"), *bank()}), ()),
     ],
 )
 def test_roster_expands_to_members_that_no_list_names(text, members, heldout):

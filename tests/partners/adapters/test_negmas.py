@@ -235,8 +235,8 @@ def test_unusable_agents_are_refused_at_once(spec, said):
 def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next():
     one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
     one.load(ladder)
-    one._process.kill()
-    one._process.wait()
+    one._process._process.kill()
+    one._process._process.wait()
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
     assert one.act(ladder, 10, 5.0, [row]) == ([(Act.PROPOSE, [1, 1, 1], "")], 0)
     dies = NegMASAgent("scripted_negotiators.Broken", '{"how": "dies"}')
@@ -256,7 +256,7 @@ def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request(re
     one.load(ladder)
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
     first = [(Act.PROPOSE, [1, 1, 1], "")]
-    os.kill(one._process.pid, signal.SIGINT)
+    os.kill(one._process._process.pid, signal.SIGINT)
     assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
     hangs, second = NegMASAgent("scripted_negotiators.Broken", '{"how": "hangs"}'), [[0, [1, 1, 1]]] * 2
     interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))

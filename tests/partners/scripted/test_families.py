@@ -42,8 +42,8 @@ def decisions_of(partner):
         yield decisions.act_type, decisions.oA * (decisions.act_type <= Act.INSIST)[:, None]
 
 
-def test_every_scripted_partner_is_a_family():
-    assert list(FAMILIES) == scripted_names()
+def test_every_family_is_a_scripted_partner():
+    assert set(FAMILIES) <= set(scripted_names())
 
 
 @pytest.mark.parametrize("name", FAMILIES)
