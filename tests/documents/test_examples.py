@@ -67,7 +67,7 @@ def test_page_shows_the_example_class():
 
 def test_page_code_runs(tmp_path):
     first, *others = blocks(PAGE, "python")
-    assert len(others) == 2 and first in blocks(ROOT / "README.md", "python")
+    assert len(others) == 3 and first in blocks(ROOT / "README.md", "python")
     assert "Estimate(mean=" in call(sys.executable, "-c", "\n".join(others), cwd=tmp_path)
 
 
