@@ -96,7 +96,7 @@ def home(tmp_path, monkeypatch) -> Path:
             (tmp_path / entry.name).symlink_to(entry)
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    for name, program in (("python", sys.executable), ("dond", f"{sys.executable} -m league")):
+    for name, program in (("python", sys.executable), ("dond", f"{sys.executable} -m dond")):
         command = tmp_path / ".venv" / "bin" / name
         command.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         command.chmod(0o755)
