@@ -67,6 +67,7 @@ HARMLESS = ("name", DIGEST)  # parameters whose text names nothing
 QUERYING = ("llm", "llm_judge")  # kinds that query a language model, with the key of its provider
 WEIGHTS = ("checkpoint", "expert")  # kinds whose ``path`` is read as weights; nothing in such a file is run
 PROGRAM = "agent"  # the kind whose ``path`` is a program that runs
+CHALLENGE = "https://github.com/hola/challenge_haggling"  # programs that people wrote, in a folder of that name
 UNNAMED = {PROGRAM: "path", "checkpoint": "path"}  # the parameter that a text may begin with unnamed
 
 
@@ -365,7 +366,10 @@ def read_program(path: str) -> bytes:
     try:
         return read_bytes(user_path(path), MOST_PROGRAM)
     except OSError as error:
-        raise OccupantNameError(f"{quote(path)}: {error.strerror or error}; paths begin in {Path.cwd()}") from None
+        advice = f"; git clone {CHALLENGE} brings it" if path.startswith(PurePath(CHALLENGE).name) else ""
+        raise OccupantNameError(
+            f"{quote(path)}: {error.strerror or error}; paths begin in {Path.cwd()}{advice}"
+        ) from None
 
 
 def digest_of(code: bytes) -> str:

@@ -42,6 +42,7 @@ from league.api import check_league
 from league.bench import results
 from league.bench.arms import headline_of
 from league.bench.differences import SMALLEST_EFFECT
+from league.bench.held_out import Logging, logging_of
 from league.bench.protocol import VERSION
 from league.bench.results import Row
 from league.bench.run import (
@@ -54,7 +55,6 @@ from league.bench.run import (
     submission_of_spec,
 )
 from league.bench.table import leaderboard
-from league.bench.test2 import Logging, logging_of
 from league.evaluation.matches import Terms
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
@@ -75,10 +75,10 @@ from league.standings.ladder import Standing
 from league.tables.blocks import Section as TableSection
 from league.tables.markdown import report_markdown
 from league.training.training import train
-from partners.rosters import DEV, FORMER, RENAMED, ROSTERS, TEST2, members_hash, roster
+from partners.rosters import DEV, FORMER, LOGGED, RENAMED, ROSTERS, members_hash, roster
 
 Pick = Literal["last", "points", "wins", "dev"]
-Roster = Literal["train", "dev", "dev2", "test2"]
+Roster = Literal["train", "dev", "dev2", "test2", "people_train", "people_dev", "test3"]
 assert set(ROSTERS) == set(get_args(Roster))
 
 
@@ -525,7 +525,7 @@ def run_jobs(
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
     ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
-    against the roster test2. Raises what training and measuring raise.
+    against the rosters test2 and test3. Raises what training and measuring raise.
     """
     stored = read_rows(path)
     waiting = []
@@ -559,7 +559,7 @@ def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, loggi
         run = run_job(job)
         submission = submission_of(job, run)
         rows = [
-            measure(submission, opponents, labels=labels, logging=logging if opponents.name == TEST2 else None)
+            measure(submission, opponents, labels=labels, logging=logging if opponents.name in LOGGED else None)
             for opponents in against
         ]
         return ArmResult(job, run, tuple(rows))
@@ -593,8 +593,10 @@ def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Se
     multiple=True,
     help="a roster to measure on; may be repeated (comparison.against)",
 )
-@click.option("--reason", metavar="TEXT", help="with test2: why, for the log of its evaluations")
-@click.option("--log", type=FILE, metavar="FILE", help="with test2: the log (that of the checkout, or by the results)")
+@click.option("--reason", metavar="TEXT", help="with test2 and test3: why, for the log of its evaluations")
+@click.option(
+    "--log", type=FILE, metavar="FILE", help="with --reason: the log (that of the checkout, or by the results)"
+)
 @click.option("--only", "arms", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print the remaining work, then stop")
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")

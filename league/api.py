@@ -462,7 +462,7 @@ def check_pair(
     """The pair to evaluate, once its names, numbers, data, game and provenance are known to be right.
 
     ``trust``: names of members of a league, whose specs its run folder holds, may need code, files, services and keys.
-    A policy that has trained with members of the rosters dev2 and test2, or whose opponents are unknown, is refused
+    A policy that has trained with members of the held-out rosters, or whose opponents are unknown, is refused
     against them. A partner object is taken as it is: what it has trained with is not recorded, so a learned one counts
     as unknown. Raises :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.occupants.OccupantNameError`,
     :class:`dond_marl.scenarios.sources.ScenarioError` and :class:`partners.provenance.ProvenanceError` are kinds.
@@ -579,7 +579,7 @@ def check_benchmark(
     Parameters
     ----------
     member: an occupant or the ``.json`` of a checkpoint; with ``run``, a member of that league (its main member).
-    against: a roster (train, dev, dev2, test2), or occupants.
+    against: a roster (:data:`partners.rosters.ROSTERS`), folders of programs (``agents:FOLDER``), or occupants.
     run: folder of a league.
     name, seed: of the submission in the leaderboard; rows of one name are seeds of one method.
     declare: the opponents in training, in words, if they are not recorded.
@@ -630,17 +630,17 @@ def benchmark(
     labels: play partners that read labels with every offer a PROPOSE, and an INSIST, too: the figure ``best_labels``.
     workers: processes; they change no figure.
     allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
-    reason, log: why the roster test2 is played, and the file of its log (:func:`league.bench.test2.logging_of`).
+    reason, log: why test2 or test3 is played, and the file of its log (:func:`league.bench.held_out.logging_of`).
     report: receives progress messages.
     terms: ``run``, ``name``, ``seed``, ``declare`` and ``trust``, as for :func:`check_benchmark`.
 
     Raises what :func:`check_benchmark` and :func:`league.bench.run.measure` raise.
     """
+    from league.bench.held_out import logging_of
     from league.bench.protocol import REPLICATES
     from league.bench.results import DEFAULT, append, check_writable, read
     from league.bench.run import check_committed, measure
     from league.bench.table import result_section
-    from league.bench.test2 import logging_of
 
     path = DEFAULT if results is None else user_path(results)
     check_writable(path)

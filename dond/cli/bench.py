@@ -76,8 +76,8 @@ def command() -> None:
     "--against",
     multiple=True,
     metavar="OCCUPANT",
-    help="its partners: an occupant, a folder of programs (agents:FOLDER), or a roster (train, dev, dev2, test2); may "
-    "be repeated",
+    help="its partners: an occupant, a folder of programs (agents:FOLDER), or a roster (`dond rosters`); may be "
+    "repeated",
 )
 @click.option("--run", "folder", type=FILE, metavar="FOLDER", help="instead of OCCUPANT: a league's folder")
 @click.option("--member", metavar="NAME", help="with --run: a member or snapshot of it (its main member)")
@@ -104,9 +104,9 @@ def command() -> None:
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"
 )
-@click.option("--reason", metavar="TEXT", help="with --against test2: why, for the log of its evaluations")
+@click.option("--reason", metavar="TEXT", help="with --against test2 or test3: why, for the log of its evaluations")
 @click.option(
-    "--log", type=FILE, metavar="FILE", help="with --against test2: the log (that of the checkout, or by the results)"
+    "--log", type=FILE, metavar="FILE", help="with test2 or test3: the log (that of the checkout, or by the results)"
 )
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the line says so")
 @trust_option

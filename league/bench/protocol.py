@@ -3,20 +3,25 @@
 Scenarios are all 5,295 of ``lewis``, each played in both seats. Where both players are deterministic that is every game
 that there is, and a figure has no error. Where chance is left every scenario is played several times with fresh noise;
 what is uncertain then is the noise alone. Networks play their likeliest act. The headline is taken on the scenarios
-with a view that is held out of training (:mod:`dond_marl.scenarios.sources`).
+with a view that is held out of training (:mod:`dond_marl.scenarios.sources`). Programs of people are played on the
+scenarios of their own contest, once.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dond_marl.errors import InputError
 from dond_marl.game import Rules
+from dond_marl.occupants import CHALLENGE
+from dond_marl.scenarios.haggling import POINTS, haggling_scenarios, read_seeds
 from dond_marl.scenarios.sources import HELD_OUT_SEED, PARTS, ScenarioSource, beyond_lewis, open_source, view_parts
 from dond_marl.seats import Bools
-from partners.rosters import members_hash
+from partners.rosters import CLONE, TEST3, members_hash
 
 VERSION = 1  # raised whenever the same submission would be measured differently
 RULES = Rules()
@@ -64,6 +69,21 @@ def beyond_field(sample: int | None = None) -> Field:
     table = beyond_lewis(BEYOND_SEED, min(sample or BEYOND, BEYOND))
     source = ScenarioSource("uniform", None, table, int(table.counts.max()))
     return Field(source, "beyond lewis", False, {ALL: np.ones((2, table.size), dtype=bool)})
+
+
+@lru_cache(maxsize=4)
+def haggling_field(roster: str, sample: int | None = None) -> Field:
+    """The scenarios of a roster of people: the challenge's own, of its finals for test3, of its first round otherwise.
+
+    Each has 500; ``sample``: the first ones. Raises :class:`~dond_marl.errors.InputError` without its files.
+    """
+    stage = "finals" if roster == TEST3 else "round1"
+    file = CLONE / "seeds" / f"{stage}.txt"
+    if not file.is_file():
+        raise InputError(f"{file} is not here: git clone {CHALLENGE} in {Path.cwd()}")
+    table = haggling_scenarios(read_seeds(file)[:sample])
+    source = ScenarioSource("uniform", None, table, int(table.counts.max()), POINTS)
+    return Field(source, f"haggling {stage}", False, {ALL: np.ones((2, table.size), dtype=bool)})
 
 
 def protocol_document(field: Field, roster: str, members: tuple[str, ...], replicates: int) -> dict[str, Any]:

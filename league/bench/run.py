@@ -43,6 +43,7 @@ from league.bench.figures import (
     partner_games,
     with_references,
 )
+from league.bench.held_out import SAMPLE, Logging, log_evaluation, logging_of
 from league.bench.protocol import (
     CONFIDENCE,
     NOISE_SEED,
@@ -50,11 +51,11 @@ from league.bench.protocol import (
     RULES,
     Field,
     beyond_field,
+    haggling_field,
     lewis_field,
     protocol_document,
 )
 from league.bench.results import FORMAT, Row, digest, seal_row
-from league.bench.test2 import SAMPLE, Logging, log_evaluation, logging_of
 from league.evaluation.exploitability import exploitability_by_seat
 from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
@@ -73,7 +74,7 @@ from partners.provenance import (
     provenance_of,
     roster_test_members,
 )
-from partners.rosters import FORMER, RENAMED, ROSTERS, TEST2, roster
+from partners.rosters import FORMER, OF_PEOPLE, RENAMED, ROSTERS, TEST2, roster
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -325,8 +326,8 @@ def measure(
     read labels twice more, every offer being a PROPOSE and an INSIST, for the figure ``best_labels``.
 
     ``exploitability``: also solve exact best responses to the submission, on all scenarios of ``lewis`` and where it
-    has them (:func:`exploitability_of`). ``logging``: of evaluations against the roster test2
-    (:func:`league.bench.test2.logging_of`), which has a sample of its own; none is larger.
+    has them (:func:`exploitability_of`). ``logging``: of evaluations against the rosters test2 and test3
+    (:func:`league.bench.held_out.logging_of`), which has a sample of its own; none is larger.
 
     Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners, or is
     not logged, :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
@@ -337,9 +338,12 @@ def measure(
     if opponents.name == TEST2:
         sample = min(sample or SAMPLE, SAMPLE)
     training = provenance(submission, opponents.partners)
-    field = beyond_field(sample) if beyond else lewis_field(sample)
+    if opponents.name in OF_PEOPLE:
+        field, times = haggling_field(opponents.name, sample), 1
+    else:
+        field = beyond_field(sample) if beyond else lewis_field(sample)
+        times = 1 if sample is not None else replicates
     _check_sample(submission, opponents, field, sample)
-    times = 1 if sample is not None else replicates
     benchmark = protocol_document(field, opponents.name, opponents.partners, times)
     about = _submission_document(submission, training, opponents.partners)
     earlier = 0
@@ -363,7 +367,7 @@ def measure(
         "answers": answers_of(games),
     }
     if logging is not None:
-        row["test2"] = {"earlier_evaluations": earlier, "reason": logging.reason}
+        row[logging.roster] = {"earlier_evaluations": earlier, "reason": logging.reason}
     if exploitability and field.whole and (exploited := exploitability_of(submission.player, submission.blobs)):
         row["exploitability"] = exploited
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}

@@ -24,7 +24,7 @@ from league.bench.results import Row
 from league.figures.rows import Figure, Unit
 from league.tables.blocks import Cell, Report, Section, Table, align_columns, count_cell, number_cell
 from partners.equilibrium import table_for
-from partners.rosters import ROSTERS, TEST2
+from partners.rosters import LOGGED, ROSTERS
 
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
@@ -108,9 +108,10 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
     if changed := [row for arm in arms for row in arm.rows if row["code"].get("changed_since")]:
         total = sum(len(arm.rows) for arm in arms)
         notes.append(f"{len(changed)} of {total} results were measured by sources that no commit holds.")
-    if logged := [row["test2"]["earlier_evaluations"] for arm in arms for row in arm.rows if "test2" in row]:
-        times = " to ".join(f"{number:,}" for number in sorted({min(logged), max(logged)}))
-        notes.append(f"Evaluations against {TEST2} that were logged before these: {times}.")
+    for name in LOGGED:
+        if logged := [row[name]["earlier_evaluations"] for arm in arms for row in arm.rows if name in row]:
+            times = " to ".join(f"{number:,}" for number in sorted({min(logged), max(logged)}))
+            notes.append(f"Evaluations against {name} that were logged before these: {times}.")
     by_remark: dict[str, list[str]] = {}
     for arm in arms:
         remarks = dict.fromkeys(text for row in arm.rows for text in _submission_notes(row["submission"]))

@@ -56,12 +56,26 @@ from league.settings.sections import (
     wrong,
 )
 from league.settings.training import Hyperparameters
-from partners.rosters import BANK, DEV, DEV2, FORMER, RENAMED, TEST2, TRAIN, occupants_named, plain_name, roster
+from partners.rosters import (
+    BANK,
+    DEV,
+    DEV2,
+    FORMER,
+    LOGGED,
+    PEOPLE_DEV,
+    PEOPLE_TRAIN,
+    RENAMED,
+    TRAIN,
+    occupants_named,
+    plain_name,
+    roster,
+)
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, TRAIN: TRAIN, BANK: BANK, STANDARD: DEV, DEV: DEV, DEV2: DEV2}  # of rosters in a config
-OF_BENCH = f"the evaluations on the roster {TEST2} are logged: run `dond bench` with --against {TEST2} and --reason"
+NAMES = {ZOO: TRAIN, STANDARD: DEV} | {name: name for name in (TRAIN, BANK, DEV, DEV2, PEOPLE_TRAIN, PEOPLE_DEV)}
+AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
+OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
 UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
@@ -458,13 +472,13 @@ def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises a complaint about rosters that no list may name.
     """
     lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
-    names = {*NAMES, FORMER, TEST2}
+    names = {*NAMES, FORMER, *LOGGED}
     lists = {key: [items] if isinstance(items, str) and items in names else items for key, items in lists.items()}
     written = {key: items for key, items in lists.items() if isinstance(items, list | tuple)}
     for key, items in written.items():
-        for name in (FORMER, TEST2):
+        for name in (FORMER, *LOGGED):
             if name in items:
-                raise wrong(RENAMED if name == FORMER else OF_BENCH, key)
+                raise wrong(RENAMED if name == FORMER else OF_BENCH.format(name), key)
     named = {key: {_spec(item) for item in items if not _is_roster(item)} for key, items in written.items()}
     for key, items in written.items():
         listed = set().union(*(named[other] for other in named if (key, other) != ("gate", "members")))
@@ -491,16 +505,20 @@ def find_duplicates(lists: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Path, 
 
 
 def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[tuple[Path, str]]:
-    """Path and text of a complaint about each member of dev2 outside of ``heldout``, and of test2 anywhere."""
-    dev2, test2 = (set(_plain(roster(name))) for name in (DEV2, TEST2))
+    """Path and text of a complaint about each member of dev2 outside of ``heldout``, and of test2 anywhere.
+
+    People_dev is as dev2, and test3 as test2.
+    """
+    held_out = {plain: name for name in (*LOGGED, *AT_THE_END) for plain in _plain(roster(name))}
     for key in LISTS:
         for i, member in enumerate(lists[key]):
-            if (plain := plain_name(member.spec)) in test2:
-                yield (key, i), f"{member.spec} is in {TEST2}: leave it out. {OF_BENCH}"
-            elif plain in dev2 and key != "heldout":
+            name = held_out.get(plain_name(member.spec))
+            if name in LOGGED:
+                yield (key, i), f"{member.spec} is in {name}: leave it out. {OF_BENCH.format(name)}"
+            elif name is not None and key != "heldout":
                 yield (
                     (key, i),
-                    f"{member.spec} is in the roster dev2, which is played at the end only: leave it out, or list it "
+                    f"{member.spec} is in the roster {name}, which is played at the end only: leave it out, or list it "
                     f"in heldout; partners to learn from are in the roster train, others for tuning in dev",
                 )
 

@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,6 +34,7 @@ from dond_marl.game import Act
 from dond_marl.occupants import PROGRAM, Spec, digest_of, read_program
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 from partners.adapters.line_worker import LineWorker, WorkerDied
+from partners.provenance import NO_PAST, OccupantProvenance, declare_provenance
 
 HERE = Path(__file__)
 LEAST, MOST = 0.1, 60.0  # seconds for one offer
@@ -44,6 +45,13 @@ NEED_NODE = "programs in JavaScript need Node.js 20 or newer as `node` on the PA
 FILES = ("*.js", "*.py", "*/solution.js", "*/solution.py")  # of a folder of programs, in this order
 
 
+def _program_provenance(parameters: Mapping[str, Any]) -> OccupantProvenance:
+    """The identity of a program: the digest of its file, wherever that is."""
+    digest = parameters.get("sha256") or digest_of(read_program(str(parameters.get("path"))))
+    return OccupantProvenance(Spec(PROGRAM, {"sha256": digest}).text, NO_PAST)
+
+
+@declare_provenance(_program_provenance)
 class Agent:
     """A program of the public haggling form in a seat; it runs in another process.
 

@@ -1,4 +1,4 @@
-"""Programs by independent authors, who knew the rules and the contract below and nothing else of this project.
+"""Programs by independent authors, runs of a language model that knew the rules and the contract below alone.
 
 They are the larger part of the roster test2: what one author finds natural, another does not, so that a policy which
 fits the habits of this project's own partners does not fit these. Each author has one module of functions of one
@@ -120,7 +120,7 @@ def programs() -> dict[str, Declared]:
 
 
 class Independent:
-    """Plays one of the programs that independent authors wrote.
+    """Plays one of the programs that a language model wrote knowing the rules alone.
 
     Source: modules ``author_a`` to ``author_d`` of this package, each with its author's own sources.
 

@@ -1,8 +1,10 @@
-"""The rosters, four disjoint lists of partners in ``rosters.yaml``, drawn by published seeds.
+"""The rosters, disjoint lists of partners: four in ``rosters.yaml``, drawn by published seeds, and three of people.
 
 Learners train against *train*, called ``zoo`` elsewhere; methods are tuned on *dev* and *dev2*, the second of which no
 learner trains with; *test2* has partners that this project's author did not write, and is for reported evaluations,
-each of which is logged (:mod:`league.bench.test2`). Members are specs as text, written as
+each of which is logged (:mod:`league.bench.held_out`). *people_train*, *people_dev* and *test3* in ``people.yaml`` are
+programs that people wrote for a public contest in this game: to practise with, to choose by, and its finalists, for one
+comparison that was written down before. Members are specs as text, written as
 :class:`dond_marl.occupants.Spec` writes them, sorted. A roster's hash is the SHA-256 of its members, one per line.
 """
 
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dond_marl.errors import InputError, quote
-from dond_marl.occupants import Spec, find_factory, names_file, parse_spec
+from dond_marl.occupants import PROGRAM, Spec, find_factory, names_file, parse_spec
 
 
 def plain_name(spec: Spec) -> Spec:
@@ -48,9 +50,13 @@ def family_of(spec: Spec) -> str:
 
 FILE = Path(__file__).with_name("rosters.yaml")
 BANK, BANK_FILE = "bank", FILE.with_name("bank.yaml")
-ROSTERS = ("train", "dev", "dev2", "test2")
-TRAIN, DEV, DEV2, TEST2 = ROSTERS
-HELD_OUT = (DEV2, TEST2)  # no learner trains with their members
+PEOPLE_FILE = FILE.with_name("people.yaml")
+ROSTERS = ("train", "dev", "dev2", "test2", "people_train", "people_dev", "test3")
+TRAIN, DEV, DEV2, TEST2, PEOPLE_TRAIN, PEOPLE_DEV, TEST3 = ROSTERS
+OF_PEOPLE = (PEOPLE_TRAIN, PEOPLE_DEV, TEST3)  # programs of the public haggling challenge
+HELD_OUT = (DEV2, TEST2, PEOPLE_DEV, TEST3)  # no learner trains with their members
+LOGGED = (TEST2, TEST3)  # each evaluation against them is logged
+CLONE = Path("challenge_haggling")  # of :data:`dond_marl.occupants.CHALLENGE`, in the working folder
 FORMER = "test"  # the name of dev2 before there was test2
 RENAMED = (
     f"the roster {FORMER} is now called {DEV2}, with the same members; the held-out roster is {TEST2}, for reported "
@@ -92,6 +98,21 @@ def bank() -> tuple[Spec, ...]:
     return tuple(map(parse_spec, yaml.safe_load(BANK_FILE.read_text(encoding="utf-8"))["members"]))
 
 
+@lru_cache(maxsize=1)
+def programs_of_people() -> dict[str, tuple[Spec, ...]]:
+    """The members of the rosters of people, by roster: programs in the clone :data:`CLONE`, pinned, sorted."""
+    import yaml  # imported on use: playing needs no YAML
+
+    held = yaml.safe_load(PEOPLE_FILE.read_text(encoding="utf-8"))
+    return {
+        name: tuple(
+            Spec(PROGRAM, {"path": f"{CLONE}/submissions/{program}/solution.js", "sha256": digest})
+            for program, digest in sorted(held[name].items())
+        )
+        for name in OF_PEOPLE
+    }
+
+
 def author_of(spec: Spec) -> str:
     """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, or else ``project``."""
     if spec.kind == "independent":
@@ -111,8 +132,10 @@ def load_rosters(path: Path = FILE) -> Rosters:
 
     try:
         held = yaml.safe_load(path.read_text(encoding="utf-8"))
-        members = {name: tuple(map(parse_spec, held[name]["members"])) for name in ROSTERS}
-        hashes = {name: str(held[name]["sha256"]) for name in ROSTERS}
+        drawn = [name for name in ROSTERS if name not in OF_PEOPLE]
+        members = {name: tuple(map(parse_spec, held[name]["members"])) for name in drawn} | programs_of_people()
+        hashes = {name: str(held[name]["sha256"]) for name in drawn}
+        hashes |= {name: members_hash(members[name]) for name in OF_PEOPLE}
         families = {family: _values(row["values"]) for family, row in held["families"].items()}
         roles = {family: str(row["role"]) for family, row in held["families"].items()}
         names = held[TEST2]

@@ -23,6 +23,7 @@ PLAIN = [
     if all(given.default is not given.empty for given in inspect.signature(catalogue()[name]).parameters.values())
 ]  # those that need no parameters
 PLAIN.remove("llm")  # it needs a key
+PLAIN.remove("bayes_reply")  # it knows few games: tests/partners/test_bayes_reply.py
 PLAIN.remove("equilibrium")  # it knows few games: tests/partners/test_equilibrium.py
 SIMPLE = Traits(deterministic=True, memoryless=True)
 NOTHING = Traits()

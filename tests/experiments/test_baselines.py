@@ -165,7 +165,7 @@ def test_early_stopping_takes_the_member_with_the_most_points_on_dev(tmp_path):
     partners = [seat_occupant(spec) for spec in roster(DEV)]
     points = {}
     for name in ("main", "main@1", "main@2"):
-        player = submission_of_run(job.folder, name).player.partner()
+        player = submission_of_run(job.folder, name).partner()
         points[name] = np.mean([score(player, partner, terms).points.mean for partner in partners])
     assert run.submitted == max(points, key=points.get) and len(set(points.values())) > 1
     assert run.choice > 3 * len(partners) * 2 * CHOICE

@@ -29,8 +29,8 @@ from experiments.results.figures import (
 from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of
 from experiments.results.pages import budgets, difference_table, differences, held_out_arms, held_out_table
 from experiments.results.tables import table_csv
+from league.bench.held_out import LOG
 from league.bench.results import ResultsError, append, read, seal_row
-from league.bench.test2 import LOG
 from partners.rosters import DEV, DEV2, TEST2
 from tests.command import dond, experiment
 from tests.league.bench.made_up import made_up_row

@@ -27,7 +27,7 @@ from experiments.rosters import (
     same_decisions,
     scenario_sample,
 )
-from league.bench.test2 import IN_CHECKOUT
+from league.bench.held_out import IN_CHECKOUT
 from partners.rosters import (
     DEV,
     DEV2,
@@ -165,7 +165,7 @@ def test_every_member_was_drawn_from_its_family():
 
 def test_record_matches_shipped_rosters():
     taken = [row for row in RECORD if not row.reason]
-    assert [(row.roster, row.member) for row in taken] == [(name, m) for name in ROSTERS for m in roster(name)]
+    assert [(row.roster, row.member) for row in taken] == [(name, m) for name in (*DRAWN, TEST2) for m in roster(name)]
     for row in taken:
         if row.roster != TRAIN:
             assert row.nearest_train[1] < LIMIT and row.nearest_train[0] in roster(TRAIN)
@@ -200,7 +200,7 @@ def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
         assert row.nearest[1] == pytest.approx(told.nearest[1], abs=1e-3)
 
 
-def test_test2_is_by_others_and_at_new_values():
+def test_held_out_is_by_others_and_at_new_values():
     rosters, authors = load_rosters(), [author_of(member) for member in roster(TEST2)]
     assert authors.count("negmas") == 10 and authors.count("project") == 14
     assert all(authors.count(author) >= 10 for author in "abcd") and set(authors) == {*"abcd", "negmas", "project"}

@@ -10,10 +10,10 @@ import pytest
 from dond_marl.errors import InputError, MissingLibrary
 from dond_marl.occupants import seat_occupant
 from league.api import benchmark
+from league.bench.held_out import IN_CHECKOUT, KEYS, LOG, SAMPLE, Logging, logging_of
 from league.bench.results import ResultsError, append, read, seal_row
 from league.bench.run import Opponents, measure, opponents_of, submission_of_spec
 from league.bench.table import leaderboard
-from league.bench.test2 import IN_CHECKOUT, KEYS, LOG, SAMPLE, Logging, logging_of
 from partners.rosters import DEV2, TEST2, author_of, load_rosters, members_hash, roster
 from tests.command import dond
 
@@ -56,7 +56,9 @@ def test_every_evaluation_is_logged_before_it_is_played_and_the_table_counts_the
     assert all(seal_row(row)["sha256"] == row["sha256"] for row in rows)
     assert any("logged before these: 0 to 1" in note for note in leaderboard(rows).sections[0].notes)
     with pytest.raises(InputError):  # refused before the line of the log
-        measure(submission_of_spec("heuristic"), opponents_of([MEMBER]), sample=2, logging=Logging("a test", log))
+        measure(
+            submission_of_spec("heuristic"), opponents_of([MEMBER]), sample=2, logging=Logging("test2", "a test", log)
+        )
     assert len(lines_of(log)) == 2
 
 
@@ -64,22 +66,23 @@ def test_a_file_that_is_no_log_stays_as_it_is(tmp_path):
     log = tmp_path / "log.jsonl"
     log.write_text('{"format": 1}\n')
     with pytest.raises(ResultsError, match="line 1"):
-        measure(submission_of_spec("nice"), opponents_of([MEMBER]), sample=40, logging=Logging("why", log))
+        measure(submission_of_spec("nice"), opponents_of([MEMBER]), sample=40, logging=Logging("test2", "why", log))
     assert log.read_text() == '{"format": 1}\n'
 
 
 def test_the_log_of_a_checkout_is_committed():
-    assert logging_of([MEMBER], IN_CHECKOUT / "rows.jsonl", " why ", None) == Logging("why", IN_CHECKOUT / LOG)
-    for line in lines_of(IN_CHECKOUT / LOG):
+    log = IN_CHECKOUT / LOG.format("test2")
+    assert logging_of([MEMBER], IN_CHECKOUT / "rows.jsonl", " why ", None) == Logging("test2", "why", log)
+    for line in lines_of(log):
         assert tuple(line) == KEYS
 
 
 def test_the_roster_is_played_on_its_own_sample(tmp_path):
-    row = measure(submission_of_spec("heuristic"), SOME, logging=Logging("a test", tmp_path / LOG))
+    row = measure(submission_of_spec("heuristic"), SOME, logging=Logging("test2", "a test", tmp_path / LOG))
     protocol = row["benchmark"]
     assert (protocol["number_of_scenarios"], protocol["every_scenario"], protocol["replicates"]) == (SAMPLE, False, 1)
     assert row["figures"]["games"] == len(SOME.partners) * 2 * SAMPLE
-    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=Logging("a test", tmp_path / LOG))
+    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=Logging("test2", "a test", tmp_path / LOG))
     assert more["benchmark"] == protocol
     assert len(lines_of(tmp_path / LOG)) == 2
 
