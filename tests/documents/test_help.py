@@ -167,6 +167,7 @@ def test_help_loads_no_pytorch():
     ]
 
 
+@pytest.mark.slow
 def test_code_of_a_user_is_queried_as_its_games_need():
     from scripts.bench.queries import rows
 

@@ -29,6 +29,7 @@ def copy(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_site_is_built_with_every_link_whole(copy):
     assert build.main() == 0
     site = copy / "site"

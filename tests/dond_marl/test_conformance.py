@@ -40,6 +40,7 @@ def test_every_occupant_conforms_in_all_variants(name):
     check_partner(seat_occupant(name))
 
 
+@pytest.mark.slow
 def test_another_process_gets_the_same_answers():
     partners = {name: seat_occupant(name) for name in PLAIN}
     check_in_another_process(partners, games=2, sources=("uniform",), variants=VARIANTS[1:3])

@@ -135,6 +135,7 @@ def test_pool_ppo_config():
     assert main.decisions == sum(learner.decisions for learner in league.learners)
 
 
+@pytest.mark.slow
 def test_counted_acts(tmp_path):
     """A game of four turns at most: seats alternate, so own decisions are half of the acts, within the odd ones."""
     training, league, nobody, *second = small_jobs(tmp_path)
@@ -235,6 +236,7 @@ def run_until(job: Job, moment: str, number: int) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
+@pytest.mark.slow
 # Each round has two practices, then its commit: the third row is torn right after the first commit.
 @pytest.mark.parametrize(
     ("moment", "number"),
@@ -256,6 +258,7 @@ def test_killed_run_resumes_to_the_same_result(tmp_path, uninterrupted, moment, 
     assert (job.folder / DONE).stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_missing_and_damaged_rows_of_a_practice_are_refused(tmp_path):
     job = short_league(tmp_path)
     run_job(job)

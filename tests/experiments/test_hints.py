@@ -147,6 +147,7 @@ def test_invalid_settings_are_refused(given, why):
         load_config(CONFIG, [given], HintExperimentConfig)
 
 
+@pytest.mark.slow
 def test_command_writes_table_and_figure(tmp_path, capsys):
     small = (
         "env.max_turns=3", "training.num_envs=8", "training.rollout=3", "training.minibatch=16",
@@ -181,6 +182,7 @@ def test_test_roster_hinters_are_refused(tmp_path):
         run_experiment(config, tmp_path, print)
 
 
+@pytest.mark.slow
 def test_learners_are_cached(tmp_path):
     arms = {"experiment.hinters": "[none,heuristic]", "experiment.dropouts": "[0.5]", "experiment.seeds": 1}
     config = small(**{**arms, "env.max_turns": 2})

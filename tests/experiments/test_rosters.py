@@ -264,6 +264,7 @@ def test_a_twin_within_a_roster_is_refused_on_either_of_the_two(compared):
 # --- The command ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_check_names_the_most_similar_member_and_an_unknown_occupant(capsys):
     assert experiment("rosters", "check", "first_acceptable_offer", "nash_seeker", "--as", "dev") == 0
     first, second = capsys.readouterr().out.splitlines()

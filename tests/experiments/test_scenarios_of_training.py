@@ -84,6 +84,7 @@ def test_configs_train_on_permitted_scenarios(path):
     assert found and [source.label for source in found if held_out(source)] == []
 
 
+@pytest.mark.slow
 def test_cloning_skips_held_out_views(data_dir):
     """People's dialogues cover every view, so those with held-out views are left out."""
     given = load_positions(load_config(BY_PEOPLE, [f"env.data_dir={data_dir}"], TrainConfig))

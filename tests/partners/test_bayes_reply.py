@@ -108,6 +108,7 @@ def test_a_program_with_memory_is_tabled_against_a_repeated_claim(spec):
         assert not offer or played.oA[0, turn].tolist() == tables.splits[number % tables.width].tolist()
 
 
+@pytest.mark.slow
 def test_it_conforms_to_the_partner_contract():
     variants = [(Rules(1), False), (Rules(2), True), (Rules(5), False), (Rules(10), False)]
     response = seat_occupant("bayes_reply(of=['linear', 'hybrid', 'mixed_thresholds'])")

@@ -40,6 +40,7 @@ def test_it_keeps_to_the_contract_at_every_temperature_and_in_another_process():
     check_in_another_process({"equilibrium": seat_occupant("equilibrium")}, sources=LEWIS, variants=KNOWN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_two_of_them_earn_what_the_note_of_the_table_says(turns):
     pair = (seat_occupant("equilibrium"),) * 2

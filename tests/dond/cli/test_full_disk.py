@@ -57,6 +57,7 @@ def trained(tmp_path_factory) -> str:
     return newest(folder / "runs" / "0001")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [*(pytest.param(each, marks=pytest.mark.slow) for each in (50, 400, 1_400)), 4_000])
 def test_a_training_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_bits(tmp_path, capsys, trained, size):
     path, folder = settings(tmp_path, TRAINING), tmp_path / "runs" / "0001"

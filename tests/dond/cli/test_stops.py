@@ -123,6 +123,7 @@ def test_a_stop_during_start_up(tmp_path, number):
     assert NOT_BEGUN in errors and not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_stop_during_a_query_of_a_model(tmp_path, model):
     service = model(lambda _: NEVER)
     spec = f"llm(provider=openai, base_url='{service.url}', model=m)"

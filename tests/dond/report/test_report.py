@@ -551,6 +551,7 @@ def test_model_calls_tokens_and_fallbacks(tmp_path, monkeypatch):
     assert not [block for block in document["games"]["blocks"] if "game" in block]  # the cache of one model is missing
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
     from axe_playwright_python.sync_playwright import Axe

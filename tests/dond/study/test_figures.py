@@ -52,6 +52,7 @@ def study():
     return study
 
 
+@pytest.mark.slow
 def test_page_games_equal_rollouts(study):
     games = anonymise(study.progress, 0).games
     assert [row.table.state.outcome.scores for row in games] == [scores_by_rollout(row.table) for row in games]

@@ -98,6 +98,7 @@ def test_public_address_needs_password_and_texts(tmp_path, monkeypatch):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_study_is_locked_and_keeps_its_settings(server, tmp_path):
     words = ("study", "serve", "--port", "0", *SETS)
     done = in_process(*words, cwd=tmp_path)

@@ -125,6 +125,7 @@ def test_other_loopback_address_with_a_key(tmp_path):
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.7", "example.org")))
 
 
+@pytest.mark.slow
 def test_stop_closes_waiting_requests(tmp_path):
     with serving(tmp_path) as at:
         deal = urllib.request.Request(f"{at}/deal", data=b"partner=tough&seat=0")

@@ -313,6 +313,7 @@ def test_stopped_server_is_announced(browser, tmp_path):
     page.context.close()
 
 
+@pytest.mark.slow
 def test_watching_two_members(look):
     page = look("/league")
     page.get_by_label("Who opens").select_option(label=HOSTILE[0])

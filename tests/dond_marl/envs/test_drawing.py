@@ -32,6 +32,7 @@ def frames(*acts, **settings):
     return shown
 
 
+@pytest.mark.slow
 def test_pictures_differ_by_act_and_are_reproducible():
     story = [(Act.PROPOSE, [1, 0, 2]), (Act.INSIST, [1, 2, 0]), (Act.AGREE, [0, 0, 0])]
     shown, again = frames(*story), frames(*story)

@@ -187,7 +187,7 @@ PLAIN = {name: make().traits for name, make in catalogue().items() if needs_noth
 LOCAL = [
     pytest.param(name, marks=pytest.mark.slow) if name == "llm" else name
     for name, traits in PLAIN.items()
-    if not (traits.remote or traits.human)
+    if not (traits.remote or traits.human or name == "bayes_reply")  # it plays no uniform scenarios
 ]
 
 

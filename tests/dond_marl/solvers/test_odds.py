@@ -167,6 +167,7 @@ def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance
         assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= revealed + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "turns"),
     [

@@ -78,13 +78,13 @@ def test_the_log_of_a_checkout_is_committed():
 
 
 def test_the_roster_is_played_on_its_own_sample(tmp_path):
-    row = measure(submission_of_spec("heuristic"), SOME, logging=Logging("test2", "a test", tmp_path / LOG))
+    row = measure(submission_of_spec("heuristic"), SOME, logging=Logging("test2", "a test", tmp_path / "log.jsonl"))
     protocol = row["benchmark"]
     assert (protocol["number_of_scenarios"], protocol["every_scenario"], protocol["replicates"]) == (SAMPLE, False, 1)
     assert row["figures"]["games"] == len(SOME.partners) * 2 * SAMPLE
-    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=Logging("test2", "a test", tmp_path / LOG))
+    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=Logging("test2", "a test", tmp_path / "log.jsonl"))
     assert more["benchmark"] == protocol
-    assert len(lines_of(tmp_path / LOG)) == 2
+    assert len(lines_of(tmp_path / "log.jsonl")) == 2
 
 
 def test_without_negmas_the_extra_is_named(monkeypatch):

@@ -91,6 +91,7 @@ def test_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path):
         read([path])
 
 
+@pytest.mark.slow
 def test_several_processes_append_whole_lines(tmp_path):
     path = tmp_path / "bench.jsonl"
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:

@@ -93,6 +93,7 @@ def plain_points(member: str, partner: str) -> np.ndarray:
     )
 
 
+@pytest.mark.slow
 def test_exploitability_is_that_of_exact_best_responses(row):
     """A row of all scenarios has it, for deterministic policies without memory alone."""
     found, source = row["exploitability"], open_source("lewis")

@@ -81,6 +81,7 @@ def test_revealed_values_replace_the_prior():
     assert games.scores[:, 0].mean() > blind.scores[:, 0].mean()
 
 
+@pytest.mark.slow
 def test_declared_memory_is_exact():
     """Over the whole space there is no chance left: played, it earns its value."""
     partner = seat_occupant("punisher")

@@ -56,6 +56,7 @@ def test_points_and_losses_are_the_best_responses_points():
     assert found.lost.mean > 0 and sum(number for number, _ in found.by_act.values()) > pool.size
 
 
+@pytest.mark.slow
 def test_player_may_use_its_arrays_again():
     class Thrifty:
         """Plays as ``linear``, always in the same arrays."""
@@ -75,6 +76,7 @@ def test_player_may_use_its_arrays_again():
     assert thrifty.document() == plain.document()
 
 
+@pytest.mark.slow
 def test_best_response_has_no_regret_and_no_noise():
     found = diagnose("best_response(to=heuristic)", "heuristic", some(30))
     assert found.lost.mean == pytest.approx(0, abs=1e-9)
@@ -121,6 +123,7 @@ class Breaks(Tough):
 """
 
 
+@pytest.mark.slow
 def test_failed_diagnosis_keeps_the_evaluation(tmp_path, capsys):
     (tmp_path / "breaks.py").write_text(BREAKS)
     words = ["--member", f"{tmp_path}/breaks.py:Breaks", "--against", "heuristic", "--sample", 4, "--diagnose"]

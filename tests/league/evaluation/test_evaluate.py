@@ -324,6 +324,7 @@ def test_impossible_points_are_a_bug(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("a bug")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("turns", "values"),
     [
@@ -382,6 +383,7 @@ def test_no_comparison_without_a_table():
     assert compare_with_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
 
 
+@pytest.mark.slow
 def test_equilibrium_equals_itself():
     itself = compare_with_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
     assert itself.exact and itself.shortfall == pytest.approx((0, 0), abs=1e-5) == itself.advantage
@@ -390,6 +392,7 @@ def test_equilibrium_equals_itself():
     assert nash_seeker.shortfall[0] > 1  # it opens with a fair offer where it could make an ultimatum
 
 
+@pytest.mark.slow
 def test_rejects_uses_the_same_table():
     """Both claim everything and refuse or take, so that the rule makes no difference to them in two turns."""
     stubborn = seat_occupant("stubborn")

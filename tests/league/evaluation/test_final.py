@@ -133,6 +133,7 @@ def test_uncertain_reference_has_no_share():
     assert worst_share(final_figures(found), "main") is None
 
 
+@pytest.mark.slow
 def test_stored_references_need_their_rules():
     source = open_source("lewis", split="test")
     boulware, quantal = map(parse_spec, ("boulware(floor=0.6)", "mixed_thresholds(ask=0.3, high=0.6, low=0.5)"))

@@ -80,6 +80,7 @@ def test_workers_give_the_results_of_this_process(blobs, workers):
     assert not own_workers()
 
 
+@pytest.mark.slow
 def test_workers_stay_for_the_next_round_and_abandoned_tasks_are_dropped(blobs, broken):
     tasks = matches(ZOO[:3])
     with ProcessBackend(2) as backend:
@@ -139,6 +140,7 @@ def test_members_that_break_forfeit_their_matches_and_change_no_other(blobs, bro
         assert result.failed == f"broken(how={how})" and cause in result.cause and not result.legs
 
 
+@pytest.mark.slow
 def test_practice_leaves_out_members_at_fault_and_learns_the_same(blobs, broken):
     """Members that raise, answer what cannot be played or end their process; in this process not the last."""
     caught = [f"broken(how={how})" for how in ("error", "garbage", "greedy")]

@@ -85,6 +85,7 @@ def test_a_run_killed_with_workers_resumes_without_them_to_the_same_ledger(tmp_p
     assert contents(folder) == contents(tmp_path / "runs" / "0002")
 
 
+@pytest.mark.slow
 def test_a_stop_ends_a_league_whose_member_hangs(tmp_path):
     members = ["--set", "members=[tough, 'broken(how=sleep)']"]
     environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}

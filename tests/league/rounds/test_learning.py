@@ -201,6 +201,7 @@ class StopsAfter:
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_mixtures_reservoirs_and_magnets_survive_stops(tmp_path):
     (tmp_path / "league.yaml").write_text(LITERATURE.replace("FOLDER", str(tmp_path)))
     config, ends = load_config(tmp_path / "league.yaml"), []

@@ -330,6 +330,7 @@ def first_matches(opening: dict[str, tuple[int, ...]]) -> list[SeatOrderResult]:
     return legs
 
 
+@pytest.mark.slow
 def test_oracle_target_mixture_is_fixed():
     """The game's one equilibrium is heuristic opening and random answering: that is who sits opposite, seat by seat."""
     for solver in ("replicator", "max_gini", "max_gini_ce", "max_welfare", "nash_bargaining"):

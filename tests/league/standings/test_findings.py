@@ -80,6 +80,7 @@ def chances_of(found: Figures, mixture: str) -> list[FigureRow]:
     return list(found.select(figure=f"chance in {mixture}"))
 
 
+@pytest.mark.slow
 def test_take_and_give_of_typical_partners(found):
     members = found.terms["members"]
     assert min(members, key=lambda member: rating(found, "give", member)) in ("tough", "random")

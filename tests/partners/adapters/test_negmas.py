@@ -248,6 +248,7 @@ def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_an
     one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request(request):
     former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker of pytest-xdist ignores interrupts

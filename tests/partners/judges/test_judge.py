@@ -385,6 +385,7 @@ def yes_by_hand(client: WordClient, prompt: str) -> float:
     return float(logits[[yes[same], no[same]]].softmax(dim=0)[0])
 
 
+@pytest.mark.slow
 def test_yes_no_replies_do_not_depend_on_the_batch(folder):
     together, alone = yes_no(folder, batch=5), yes_no(folder)
     assert isinstance(together, Client)

@@ -103,6 +103,7 @@ def test_regrets_add_up_to_the_gap(seat):
     assert sure and total == pytest.approx(best - earned, abs=1e-4) and total > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_beliefs_equal_enumeration(seat):
     """By hand: every scenario is played with every persona; rows that look alike are counted by partner and values."""

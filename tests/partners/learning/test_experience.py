@@ -236,6 +236,7 @@ def test_batched_blocks_equal_single_blocks(names):
         assert same(one_by_one, experience) and again == score
 
 
+@pytest.mark.slow
 def test_opponents_follow_their_shares():
     met = {"tough": 0, "pushover": 0}
     played = {name: seat_occupant(name) for name in met}

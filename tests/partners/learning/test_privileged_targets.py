@@ -197,6 +197,7 @@ def test_learner_with_targets_restores_exactly():
     assert ends[0].keys() == ends[1].keys() and all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
 
 
+@pytest.mark.slow
 def test_beliefs_are_learned_and_do_not_depend_on_the_order_of_items():
     learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
     surprise = [learner.update(practiced(learner.network, update, size=1000))["belief_loss"] for update in range(6)]

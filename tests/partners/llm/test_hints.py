@@ -69,6 +69,7 @@ def train(tmp_path: Path, *more: str) -> int:
 # ---------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 def test_training_with_hints_of_a_local_model(tmp_path, model, capsys):
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}") == 0
     shown = capsys.readouterr()
@@ -80,6 +81,7 @@ def test_training_with_hints_of_a_local_model(tmp_path, model, capsys):
         assert {row["hints_available"] for row in csv.DictReader(file)} == {"1"}
 
 
+@pytest.mark.slow
 def test_hinted_run_is_deterministic_and_resumable(tmp_path, model):
     more = ("hints.provider=hf", f"hints.models.hf={model}", "hints.dropout=0.3", "hints.cadence_k=2")
     weights = []

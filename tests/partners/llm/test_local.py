@@ -183,6 +183,7 @@ def test_one_legal_line_needs_no_model():
 # ---------------------------------------------------------------- in a seat
 
 
+@pytest.mark.slow
 def test_partner_contract(folder):
     """A model that knows nothing is in every odd position, and plays legally in all of them."""
     check_partner(partner(folder), games=2, sources=("by_hand",))

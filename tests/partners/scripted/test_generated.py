@@ -40,6 +40,7 @@ def acts(partner, games=40, seed=0):
         yield position.turns, partner.act(position.turns)
 
 
+@pytest.mark.slow
 def test_program_drawn_for_every_game_conforms():
     check_partner(Generated(), games=4)
 
@@ -58,6 +59,7 @@ def test_game_plays_the_program_of_its_noise():
             assert alone.act_type[0] == decisions.act_type[row] and (alone.oA[0] == decisions.oA[row]).all()
 
 
+@pytest.mark.slow
 def test_fixed_number_of_programs_is_drawn_from():
     few = Generated(programs=3)
     drawn = few.draw_programs(np.linspace(0, 1, 600, endpoint=False))
