@@ -78,11 +78,12 @@ def test_the_log_of_a_checkout_is_committed():
 
 
 def test_the_roster_is_played_on_its_own_sample(tmp_path):
-    row = measure(submission_of_spec("heuristic"), SOME, logging=Logging("test2", "a test", tmp_path / "log.jsonl"))
+    logging = Logging("test2", "a test", tmp_path / "log.jsonl")
+    row = measure(submission_of_spec("heuristic"), SOME, logging=logging)
     protocol = row["benchmark"]
     assert (protocol["number_of_scenarios"], protocol["every_scenario"], protocol["replicates"]) == (SAMPLE, False, 1)
     assert row["figures"]["games"] == len(SOME.partners) * 2 * SAMPLE
-    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=Logging("test2", "a test", tmp_path / "log.jsonl"))
+    more = measure(submission_of_spec("nice"), SOME, sample=5000, logging=logging)
     assert more["benchmark"] == protocol
     assert len(lines_of(tmp_path / "log.jsonl")) == 2
 
