@@ -114,10 +114,10 @@ def programs_of_people() -> dict[str, tuple[Spec, ...]]:
 
 
 def author_of(spec: Spec) -> str:
-    """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, or else ``project``."""
+    """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, ``people``, or else ``project``."""
     if spec.kind == "independent":
         return str(spec.parameters["program"])[0]
-    return spec.kind if spec.kind == "negmas" else "project"
+    return {"negmas": "negmas", PROGRAM: "people"}.get(spec.kind, "project")
 
 
 def members_hash(members: Iterable[str]) -> str:
