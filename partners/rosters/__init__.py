@@ -114,7 +114,7 @@ def programs_of_people() -> dict[str, tuple[Spec, ...]]:
 
 
 def author_of(spec: Spec) -> str:
-    """Who wrote a partner: ``a`` to ``d`` for :mod:`partners.independent`, ``negmas``, ``people``, or else ``project``."""
+    """Who wrote a partner: ``a`` to ``d`` (:mod:`partners.independent`), ``negmas``, ``people``, or ``project``."""
     if spec.kind == "independent":
         return str(spec.parameters["program"])[0]
     return {"negmas": "negmas", PROGRAM: "people"}.get(spec.kind, "project")
