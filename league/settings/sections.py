@@ -36,6 +36,7 @@ from dond_marl.occupants import (
     pin_spec,
     read_spec,
     seat_occupant,
+    short_names,
     unpin_spec,
 )
 from dond_marl.scenarios.sources import (
@@ -320,7 +321,10 @@ def spec_of_item(item: object) -> Spec | None:
 
 
 class MemberConfig(Section):
-    """A member that does not learn: a unique name, by default the spec itself, and the occupant's spec."""
+    """A member that does not learn: a unique name, and the occupant's spec.
+
+    The name is by default the spec itself, or the short name of a spec with a long path.
+    """
 
     name: str
     spec: Occupant
@@ -336,6 +340,8 @@ class MemberConfig(Section):
         else:
             spec = _occupant(value, info)
         usual = unpin_spec(spec).text
+        if len(usual) > MAX_NAME:
+            usual = short_names([usual]).get(usual, usual)
         name = value.get("name", usual) if isinstance(value, Mapping) else usual
         if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name.strip()) == len(name) <= MAX_NAME:
             advice = "" if name is not usual else "; give it one with {kind: ..., name: ...}"

@@ -69,6 +69,14 @@ def test_roster_expands_to_members_that_no_list_names(text, members, heldout):
     assert sorted(written) == sorted(members) and tuple(member.spec for member in config.heldout) == heldout
 
 
+def test_programs_of_people_are_members_under_their_short_names():
+    config = parse("members: [zoo, people_train]\nheldout: people_dev\n")
+    programs = [member for member in config.members if member.spec.kind == "agent"]
+    assert [member.spec for member in programs] == list(roster("people_train"))
+    assert all(member.name.startswith("agent 5b") for member in programs)
+    assert parse(dump(config)) == config
+
+
 def test_options_select_the_published_games(data_dir):
     options = ["env.use_dataset=true", "env.dataset=self_play", f"env.data_dir={data_dir}"]
     env = load_config(LEAGUE, options).env
