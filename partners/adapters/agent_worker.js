@@ -9,10 +9,10 @@
 const readline = require('readline');
 const vm = require('vm');
 
-const MOST_GAMES = 600; // that wait for an offer
+const MOST = {false: 20000, true: 500}; // games that wait for an offer: in a shared context, and in one of their own
 const START = 1533340799000; // of the clock: the challenge's deadline
 const programs = new Map(); // by digest: {script, table, alone}
-const games = new Map(); // by program, game and the partner's offers: {table, agent, state}
+const waiting = {false: new Map(), true: new Map()}; // by program, game and the partner's offers: {table, agent, state}
 
 const PRELUDE = new vm.Script(`(() => {
   let state = 0, time = 0;
@@ -61,12 +61,12 @@ function run(script, program, game, given, limit) {
 
 function play(program, key, row, limit) {
   const [seat, counts, values, rounds, seed, offers] = row;
-  const alone = program.alone;
+  const alone = program.alone, games = waiting[alone];
   let game = games.get(key + JSON.stringify(offers.slice(0, -1)));
   games.delete(key + JSON.stringify(offers.slice(0, -1)));
   let first = offers.length - 1, reply;
   try {
-    if (!game || (alone && game.table === program.table)) {
+    if (!game) {
       const table = alone ? makeTable(program) : program.table = program.table || makeTable(program);
       game = {table, agent: 0, state: [seed, START]};
       run(BEGIN, program, game, [seat, counts, values, rounds], limit);
@@ -81,7 +81,7 @@ function play(program, key, row, limit) {
   reply = Array.isArray(reply) ? Array.from(reply) : reply ? String(reply) : null;
   if (reply !== null && offers.length < rounds) {
     games.set(key + JSON.stringify(offers), game);
-    if (games.size > MOST_GAMES) games.delete(games.keys().next().value);
+    if (games.size > MOST[alone]) games.delete(games.keys().next().value);
   }
   return reply;
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-MOST_GAMES = 600  # unfinished games
+MOST_GAMES = 20000  # unfinished games
 programs: dict[str, CodeType] = {}  # by digest
 games: OrderedDict[str, tuple[Any, Any]] = OrderedDict()  # agents that wait, with their state of ``random``
 
