@@ -137,7 +137,7 @@ def test_types_without_items_are_left_out(half):
 def test_a_program_that_fails_loses_its_game_by_name(faulty):
     values = [(0, 2, 6), (1, 2, 5), (2, 2, 4), (4, 1, 4)]
     scenarios = pack([_scenario(mine=mine) for mine in values], "uniform")
-    agent = Agent(str(faulty), limit=0.2)
+    agent = Agent(str(faulty), limit=1.0)
     games = rollout((agent, Tough()), scenarios, seed=1)
     assert list(games.act[:, 0]) == [Act.END, Act.END, Act.END, Act.PROPOSE]
     assert (games.scores[:3] == 0).all()
