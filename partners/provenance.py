@@ -121,8 +121,9 @@ DECLARED = "provenance"  # attribute of a factory, set by declare_provenance
 WRITTEN = (bool, int, float, str, list, tuple, dict, type(None))  # types of parameters in an identity
 FIELDS = "__dataclass_fields__"
 WITHOUT_EFFECT = ("one_game",)  # parameters that change no decision
+IN_WORDS = f"{', '.join(HELD_OUT[:-1])} and {HELD_OUT[-1]}"
 HOW_TO_GO_ON = (
-    "The rosters dev2 and test2 are for dond bench, and dev2 for a league's last evaluation (heldout: dev2); no "
+    f"The rosters {IN_WORDS} are for dond bench, dev2 and people_dev also for a league's last evaluation (heldout); no "
     "learner, and no partner that it learns from, may be trained against them. Leave out the named partner, or use one "
     "trained on the roster train"
 )
@@ -236,7 +237,7 @@ def confirm_test_unseen(
     """
     refuse_test_roster(past, name, test)
     if not past.unknown:
-        return f"known: {len(past.opponents)} in its past, none of the rosters {' and '.join(HELD_OUT)}"
+        return f"known: {len(past.opponents)} in its past, none of the rosters {IN_WORDS}"
     paths = [" <- ".join([name, *map(label, past.path(part))]) if part else name for part in past.unknown]
     if declared is None:
         raise ProvenanceError(

@@ -215,7 +215,9 @@ def _document(entry: Entry) -> dict[str, Any]:
 def rosters(names: tuple[str, ...]) -> None:
     """List the rosters of partners: train to learn from, dev and dev2 for tuning, test2 for reported evaluations.
 
-    No measured policy has trained with a member of dev2 or test2. docs/BENCHMARK.md says how similar the members are.
+    People wrote those of people_train (to learn from), people_dev (for tuning) and test3 (for one comparison). No
+    measured policy has trained with a member of dev2, test2, people_dev or test3. docs/BENCHMARK.md says how similar
+    the members are.
 
     examples:
       dond rosters

@@ -62,8 +62,9 @@ function run(script, program, game, given, limit) {
 function play(program, key, row, limit) {
   const [seat, counts, values, rounds, seed, offers] = row;
   const alone = program.alone, games = waiting[alone];
-  let game = games.get(key + JSON.stringify(offers.slice(0, -1)));
-  games.delete(key + JSON.stringify(offers.slice(0, -1)));
+  const before = key + JSON.stringify(offers.slice(0, -1));
+  let game = games.get(before);
+  games.delete(before);
   let first = offers.length - 1, reply;
   try {
     if (!game) {

@@ -55,11 +55,6 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.fixture
-def blobs(tmp_path) -> Path:
-    return tmp_path / "blobs"
-
-
 # -- one match -------------------------------------------------------------------------------------------------------
 
 

@@ -32,7 +32,6 @@ from partners.scripted.rollouts import Rollouts
 from tests.league.play.backend_tasks import (
     comparable,
     gone,
-    install_plugin,
     match,
     matches,
     network,
@@ -41,22 +40,9 @@ from tests.league.play.backend_tasks import (
     seat,
     workers_of,
 )
-from tests.third_party import on_the_path
 
 ROOT = Path(__file__).resolve().parents[3]
 ZOO = ("heuristic", "random", "tough", "boulware(exponent=2)", "nice_tit_for_tat")
-
-
-@pytest.fixture
-def blobs(tmp_path) -> Path:
-    return tmp_path / "blobs"
-
-
-@pytest.fixture
-def broken(tmp_path, monkeypatch):
-    """The partner ``broken`` of a third party is installed, here and for workers."""
-    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
-        yield
 
 
 def in_process(tasks, blobs):

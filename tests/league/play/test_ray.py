@@ -14,24 +14,11 @@ import pytest
 
 from league.play.backends import InProcess
 from league.play.ray_cluster import RayBackend
-from tests.league.play.backend_tasks import comparable, install_plugin, match, matches, network, practice, seat
-from tests.third_party import on_the_path
+from tests.league.play.backend_tasks import comparable, match, matches, network, practice, seat
 
 ray = pytest.importorskip("ray", reason="the backend ray is tested where Ray is installed: pip install -e '.[ray]'")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def blobs(tmp_path) -> Path:
-    return tmp_path / "blobs"
-
-
-@pytest.fixture
-def broken(tmp_path, monkeypatch):
-    """The partner ``broken`` of a third party is installed, here and for workers."""
-    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
-        yield
 
 
 def round_of(blobs):
