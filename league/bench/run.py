@@ -339,6 +339,8 @@ def measure(
         sample = min(sample or SAMPLE, SAMPLE)
     training = provenance(submission, opponents.partners)
     if opponents.name in OF_PEOPLE:
+        if beyond:
+            raise InputError(f"{opponents.name} is played on the scenarios of its contest: leave --beyond out")
         field, times = haggling_field(opponents.name, sample), 1
     else:
         field = beyond_field(sample) if beyond else lewis_field(sample)

@@ -224,6 +224,11 @@ def test_roster_is_played_whole():
         opponents_of(["test"])
 
 
+def test_programs_of_people_are_played_on_their_own_scenarios_alone():
+    with pytest.raises(InputError, match="leave --beyond out"):
+        measure(submission_of_spec("linear"), opponents_of(["people_dev"]), beyond=True)
+
+
 def test_a_folder_of_programs_names_its_programs(tmp_path):
     (tmp_path / "all.py").write_text(
         "class Agent:\n"
