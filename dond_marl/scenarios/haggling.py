@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from dond_marl.errors import InputError, quote
-from dond_marl.scenarios.sources import Scenarios, value_vectors
+from dond_marl.scenarios.sources import HAGGLING_PRIOR, Scenarios, value_vectors
 
 MOST_ITEMS, POINTS = 6, 10
-PRIOR = f"uniform(budget={POINTS})"
 WORDS = 2**32  # of the generator
 
 
@@ -28,7 +27,7 @@ def haggling_scenarios(seeds: Sequence[int]) -> Scenarios:
     drawn = [_draw(seed) for seed in seeds]
     counts = np.array([pool for pool, _ in drawn], dtype=np.int8).reshape(-1, 3)
     utilities = np.array([values for _, values in drawn], dtype=np.int8).reshape(-1, 2, 3)
-    return Scenarios(counts, utilities, PRIOR)
+    return Scenarios(counts, utilities, HAGGLING_PRIOR)
 
 
 def read_seeds(path: str | Path) -> list[int]:

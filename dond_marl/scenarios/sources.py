@@ -39,6 +39,7 @@ from dond_marl.splits import grid
 
 LEWIS_MAX_COUNT = 4  # items of one type in every published pool
 LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
+HAGGLING_PRIOR = "uniform(budget=10)"  # of the public contest: any values worth ten
 LEWIS_POOL_VALUE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
 HELD_OUT_SEED = 2017  # the year of Lewis et al. 2017
 # The first 16 of generator(HELD_OUT_SEED, "held-out views").permutation(80), sorted; drawn before any training.
@@ -54,13 +55,14 @@ SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 DATASETS = ("self_play", "dialogues")
 SPLITS: dict[str, tuple[str, ...]] = {
-    "uniform": ("near", "beyond"),
+    "uniform": ("near", "beyond", "haggling"),
     "lewis": LEWIS_SPLITS,
     "self_play": (),
     "dialogues": data.DIALOGUE_SPLITS,
 }
 DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # the other sources default to all of their scenarios
-TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond")}  # splits without held-out views
+# Splits without held-out views.
+TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond"), ("uniform", "haggling")}
 
 
 class Scenarios(NamedTuple):
@@ -220,6 +222,8 @@ class ScenarioSource:
     def draw(self, rng: np.random.Generator, n: int) -> Scenarios:
         if self.table is not None:
             return self.table.rows(rng.integers(self.table.size, size=n))
+        if self.split == "haggling":
+            return draw_haggling(rng, n, self.max_count)
         if self.budget is not None:
             return Scenarios(*_draw_budgeted(rng, n, self.max_count, self.budget), self.prior)
         if self.split is not None:
@@ -281,7 +285,9 @@ def open_source(
     if (budget := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {quote(points_budget)}")
     max_count, points_budget = limit, budget
-    if split in SPLITS["uniform"] and normalize:
+    if split == "haggling" and not (normalize and points_budget == LEWIS_POOL_VALUE):
+        raise ScenarioError(f"split='haggling' of 'uniform' needs normalize=True, points_budget={LEWIS_POOL_VALUE}")
+    if split in ("near", "beyond") and normalize:
         raise ScenarioError(f"split={split!r} of 'uniform' goes without normalize=True; leave one of the two out")
     if split == "near" and max_count == 1:
         raise ScenarioError("split='near' of 'uniform' has pools of 5 to 7 items, so max_count is at least 2; got 1")
@@ -445,6 +451,26 @@ def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n), "uniform")
     while (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
         drawn.utilities[again] = any_values(rng, int(again.sum()))
+    return drawn
+
+
+def draw_haggling(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
+    """``n`` scenarios of the split ``haggling`` of ``uniform``: those of the public contest and of ``lewis``, mixed.
+
+    Pools of 3 to 7 items are equally likely, then the two seats' values: different, and each worth 10. None has a
+    held-out view. (:mod:`dond_marl.scenarios.haggling` has the contest's own scenarios.)
+    """
+    possible = grid(max_count)
+    possible = possible[possible.all(axis=1) & (possible.sum(axis=1) < LEWIS_POOL.stop)]
+    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], np.zeros((n, 2, 3), np.int8), HAGGLING_PRIOR)
+    again: NDArray[np.bool_] = np.ones(n, dtype=bool)
+    while again.any():
+        for counts in np.unique(drawn.counts[again], axis=0):
+            rows = np.flatnonzero(again & (drawn.counts == counts).all(axis=1))
+            vectors = value_vectors(tuple(counts.tolist()), LEWIS_POOL_VALUE)
+            drawn.utilities[rows] = vectors[rng.integers(len(vectors), size=(len(rows), 2))]
+        again = (drawn.utilities[:, 0] == drawn.utilities[:, 1]).all(axis=1)
+        again |= np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)
     return drawn
 
 

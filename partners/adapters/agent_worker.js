@@ -2,19 +2,22 @@
 //
 // In the challenge each game had its own process. Here a program is evaluated again for each game, inside a function, so
 // that its own variables are those of the game; the games of a program share one context, because making one takes a
-// hundred times as long. A program that sets a global variable gets a context for each game from then on, and the call
-// that set it is played again. A program cannot load modules. Its random numbers come from the game's seed, and its
-// clock advances by one millisecond each time that it is read, so that a game does not depend on the machine.
+// hundred times as long, and the rows of a request are played in one call of it. A program that sets a global variable
+// gets a context for each game from then on, and the call that set it is played again. A program cannot load modules.
+// Its random numbers come from the game's seed, and its clock advances by one millisecond each time that it is read, so
+// that a game does not depend on the machine.
 'use strict';
 const readline = require('readline');
 const vm = require('vm');
 
-const MOST = {false: 20000, true: 500}; // games that wait for an offer: in a shared context, and in one of their own
-const START = 1533340799000; // of the clock: the challenge's deadline
+const MOST = 20000, LEAST = 500; // games of all programs that wait for an offer, and of one
+const MOST_ALONE = 500; // games with a context of their own
 const programs = new Map(); // by digest: {script, table, alone}
-const waiting = {false: new Map(), true: new Map()}; // by program, game and the partner's offers: {table, agent, state}
+const waiting = new Map(); // contexts of single games, by program, game and the partner's offers
 
 const PRELUDE = new vm.Script(`(() => {
+  const {parse, stringify} = JSON, {isArray, from} = Array, START = 1533340799000; // the challenge's deadline
+  const games = new Map(); // by game and the partner's offers: {agent, state, time}
   let state = 0, time = 0;
   Math.random = () => { // mulberry32
     state = state + 0x6D2B79F5 | 0;
@@ -27,87 +30,100 @@ const PRELUDE = new vm.Script(`(() => {
     constructor(...parts) { if (parts.length) super(...parts); else super(time++); }
     static now() { return time++; }
   };
-  return {save: () => [state, time], restore: saved => { [state, time] = saved; }};
+  function begin(seat, counts, values, rounds, seed) {
+    [state, time] = [seed, START];
+    const module = {exports: {}};
+    __program.call(module.exports, module.exports, module);
+    return {agent: new module.exports(seat, counts, values, rounds, () => {}), state, time};
+  }
+  function play(row, most) {
+    const [rounds, offers] = [row[3], row.pop()], game_key = stringify(row);
+    const [before, after] = [offers.slice(0, -1), offers].map(part => game_key + stringify(part));
+    const first = games.has(before) ? offers.length - 1 : 0;
+    const game = games.get(before) || begin(...row);
+    games.delete(before);
+    let reply;
+    ({state, time} = game);
+    for (const offer of offers.slice(first)) reply = offer === null ? game.agent.offer() : game.agent.offer(offer);
+    reply = isArray(reply) ? from(reply) : reply ? String(reply) : null;
+    if (reply !== null && offers.length < rounds) {
+      Object.assign(game, {state, time});
+      games.set(after, game);
+      if (games.size > most) games.delete(games.keys().next().value);
+    }
+    return reply;
+  }
+  function describe(error) {
+    try { return String(error).split('\\n')[0].slice(0, 200) || 'an error'; } catch { return 'an error without a text'; }
+  }
+  return (rows, most) => parse(rows).map(row => {
+    try { return stringify([play(row, most), '']); } catch (error) { return stringify([null, describe(error)]); }
+  });
 })()`);
-const BEGIN = new vm.Script(`{
-  const module = {exports: {}};
-  __program.call(module.exports, module.exports, module);
-  __agent = new module.exports(...JSON.parse(__given), () => {});
-}`);
-const OFFER = new vm.Script('__reply = __agent.offer(...JSON.parse(__given))');
+const PLAY = new vm.Script('__answers = __play(__rows, __most)');
 
 function makeTable(program) {
   const silent = Object.create(console);
   for (const method of ['log', 'info', 'debug', 'warn', 'error', 'trace', 'dir', 'table']) silent[method] = () => {};
-  const context = vm.createContext({console: silent, Buffer, __agent: 0, __given: 0, __program: 0, __reply: 0});
+  const context = vm.createContext({
+    console: silent, Buffer, __answers: 0, __most: 0, __play: 0, __program: 0, __rows: 0,
+  });
   context.global = context;
-  const {save, restore} = PRELUDE.runInContext(context);
+  context.__play = PRELUDE.runInContext(context);
   context.__program = program.script.runInContext(context);
-  return {context, save, restore, names: Object.keys(context).length};
+  return {context, names: Object.keys(context).length};
 }
 
-function run(script, program, game, given, limit) {
-  const {context, save, restore, names} = game.table;
-  context.__agent = game.agent;
-  context.__given = JSON.stringify(given);
-  restore(game.state);
-  try { script.runInContext(context, {timeout: limit}); } finally {
-    game.state = save();
-    if (!program.alone && Object.keys(context).length !== names) program.alone = true;
-  }
-  game.agent = context.__agent;
-  return context.__reply;
+// The answers to rows of a program, each a line of JSON; throws where they take longer than `limit` milliseconds.
+function answer(program, table, rows, limit) {
+  Object.assign(table.context, {__rows: JSON.stringify(rows), __most: Math.max(LEAST, MOST / programs.size)});
+  PLAY.runInContext(table.context, {timeout: limit});
+  if (Object.keys(table.context).length !== table.names) program.alone = true;
+  return Array.from(table.context.__answers, String);
 }
 
-function play(program, key, row, limit) {
-  const [seat, counts, values, rounds, seed, offers] = row;
-  const alone = program.alone, games = waiting[alone];
+function answerAlone(program, digest, row, limit) {
+  const [key, offers] = [digest + JSON.stringify(row.slice(0, 5)), row[5]];
   const before = key + JSON.stringify(offers.slice(0, -1));
-  let game = games.get(before);
-  games.delete(before);
-  let first = offers.length - 1, reply;
-  try {
-    if (!game) {
-      const table = alone ? makeTable(program) : program.table = program.table || makeTable(program);
-      game = {table, agent: 0, state: [seed, START]};
-      run(BEGIN, program, game, [seat, counts, values, rounds], limit);
-      first = 0;
-    }
-    for (let i = first; i < offers.length; i++) {
-      reply = run(OFFER, program, game, offers[i] === null ? [] : [offers[i]], limit);
-    }
-  } finally {
-    if (alone !== program.alone) return play(program, key, row, limit); // it has just set a global variable
-  }
-  reply = Array.isArray(reply) ? Array.from(reply) : reply ? String(reply) : null;
-  if (reply !== null && offers.length < rounds) {
-    games.set(key + JSON.stringify(offers), game);
-    if (games.size > MOST[alone]) games.delete(games.keys().next().value);
-  }
-  return reply;
+  const table = waiting.get(before) || makeTable(program);
+  waiting.delete(before);
+  const answers = answer(program, table, [row], limit);
+  if (offers.length < row[3] && !answers[0].startsWith('[null')) waiting.set(key + JSON.stringify(offers), table);
+  if (waiting.size > MOST_ALONE) waiting.delete(waiting.keys().next().value);
+  return answers[0];
 }
 
-function describe(error) {
-  try { return String(error).split('\n')[0].slice(0, 200) || 'an error'; } catch { return 'an error without a text'; }
+function answers(program, digest, rows, limit) {
+  if (!program.alone) {
+    program.table = program.table || makeTable(program);
+    try {
+      const together = answer(program, program.table, rows, limit);
+      if (!program.alone) return together; // otherwise it has just set a global variable
+    } catch (error) {
+      program.table = null; // its games begin again
+      if (rows.length > 1) return rows.flatMap(row => answers(program, digest, [row], limit));
+      return [JSON.stringify([null, `it took more than ${limit} ms`])];
+    }
+  }
+  return rows.map(row => {
+    try { return answerAlone(program, digest, row, limit); } catch (error) {
+      return JSON.stringify([null, `it took more than ${limit} ms`]);
+    }
+  });
 }
 
 readline.createInterface({input: process.stdin}).on('line', line => {
   const request = JSON.parse(line);
-  const answers = [];
+  let lines;
   if (request.do === 'load') {
     const text = request.text.slice(/^\ufeff?(#![^\r\n]*)?/.exec(request.text)[0].length);
     try {
       const script = new vm.Script(`(function(exports, module){${text}\n})`, {filename: request.name});
       programs.set(request.program, {script, table: null, alone: false});
-      answers.push({});
-    } catch (error) { answers.push({error: describe(error)}); }
+      lines = ['{}'];
+    } catch (error) { lines = [JSON.stringify({error: String(error).split('\n')[0].slice(0, 200)})]; }
   } else {
-    const program = programs.get(request.program);
-    for (const row of request.rows) {
-      const key = request.program + JSON.stringify(row.slice(0, 5));
-      try { answers.push([play(program, key, row, Math.ceil(1000 * request.limit)), '']); }
-      catch (error) { answers.push([null, describe(error)]); }
-    }
+    lines = answers(programs.get(request.program), request.program, request.rows, Math.ceil(1000 * request.limit));
   }
-  process.stdout.write(answers.map(answer => JSON.stringify(answer) + '\n').join(''));
+  process.stdout.write(lines.map(text => text + '\n').join(''));
 });

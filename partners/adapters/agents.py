@@ -102,7 +102,7 @@ class Agent:
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the worker holds one agent for each game."""
-        replies = self._replies([_row(turns, row) for row in range(turns.size)])
+        replies = self._replies(_rows(turns))
         act_type = np.full(turns.size, Act.PROPOSE, dtype=np.int8)
         oA = np.zeros((turns.size, 3), dtype=np.int8)
         cause = np.zeros(turns.size, dtype=np.int8)
@@ -168,19 +168,25 @@ def is_offer(reply: object, counts: list[int]) -> bool:
     )
 
 
-def _row(turns: Turns, row: int) -> list[Any]:
-    counts = turns.counts[row]
-    present = counts > 0
-    seat, seed = turns.seat, int(turns.game_noise[row, 0] * 2**32)
-    acts, claims = turns.history.act[row], turns.history.oA[row]
-    offers: list[list[int] | None] = [] if seat else [None]
-    offered = np.zeros(3, dtype=np.int8)
-    for turn in range(1 - seat, turns.turns_taken, 2):
-        if acts[turn] in (Act.PROPOSE, Act.INSIST):
-            offered = counts - claims[turn]
-        offers.append(offered[present].tolist())
+def _rows(turns: Turns) -> list[list[Any]]:
+    """The rows of a request: what each game's agent has been told so far."""
+    counts, history = turns.counts, turns.history
+    offered, offers = np.zeros_like(counts), []
+    for turn in range(1 - turns.seat, turns.turns_taken, 2):
+        is_offer = history.act[:, turn, None] < Act.AGREE
+        offered = np.where(is_offer, counts - history.oA[:, turn], offered)
+        offers.append(offered)
+    told = np.stack([counts, turns.my_utilities, *offers], axis=1).tolist()
+    for row in np.flatnonzero(~counts.all(axis=1)).tolist():
+        present = np.flatnonzero(counts[row]).tolist()
+        told[row] = [[items[i] for i in present] for items in told[row]]
+    seeds = (turns.game_noise[:, 0] * 2**32).astype(np.int64).tolist()
+    before: list[None] = [] if turns.seat else [None]  # the first mover's first call
     rounds = (turns.rules.max_turns + 1) // 2
-    return [seat, counts[present].tolist(), turns.my_utilities[row][present].tolist(), rounds, seed, offers]
+    return [
+        [turns.seat, items, values, rounds, seed, [*before, *of_partner]]
+        for (items, values, *of_partner), seed in zip(told, seeds, strict=True)
+    ]
 
 
 @lru_cache(maxsize=1)
