@@ -29,12 +29,14 @@ from dond_marl.errors import NotComputable, quote
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import SpecLike, seat_occupant
 from dond_marl.scenarios.sources import lewis_space
-from dond_marl.seats import Decisions, Doubles, Floats, Partner, Traits, Turns, decide, turns_after
+from dond_marl.seats import Decisions, Doubles, Floats, Int8s, Partner, Traits, Turns, decide, turns_after
 from dond_marl.solvers.automata import drawn_personas
 from dond_marl.solvers.best_response import OutOfReach
-from dond_marl.solvers.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, contexts_in, split_points
+from dond_marl.solvers.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, beliefs, contexts_in, split_points
 from dond_marl.solvers.odds import NumberedHistories
 from dond_marl.solvers.replies import Probable, Replies
+from dond_marl.splits import grid_size
+from dond_marl.statistics import TEN
 from partners.best_response import contexts_of_views
 from partners.parameters import check_number
 from partners.rosters import occupants_named
@@ -97,6 +99,20 @@ class BayesReply:
             oA[rows] = tables.splits[np.where(offer, choice % tables.width, 0)] * offer[:, None]
         return decide(act, oA)
 
+    def regrets(self, turns: Turns, max_count: int) -> Floats:
+        """What every numbered act is worth less than the best one, as a share of ten points, ``[B, 2K + 3]``.
+
+        By the values that choose the reply's own acts. Infinite for illegal acts; DISAGREE and END are worth 0.
+        """
+        size, radix = grid_size(max_count), np.array([(max_count + 1) ** 2, max_count + 1, 1])
+        regrets = np.full((turns.size, 2 * size + 3), np.inf, dtype=np.float32)
+        for tables, rows, context in self._by_tables(turns):
+            values, places = tables.act_values(turns.rows(rows), context, self.temper), tables.splits @ radix
+            lost = (values.max(axis=1, keepdims=True) - values) / TEN
+            regrets[np.ix_(rows, [*places, *(size + places), 2 * size])] = lost
+            regrets[rows, 2 * size + 1 :] = values.max(axis=1, keepdims=True) / TEN
+        return regrets
+
     def posterior(self, turns: Turns) -> list[Doubles]:
         """The probability of each of M programs with each of K values, one array ``[K, M]`` for each row.
 
@@ -123,10 +139,8 @@ class BayesReply:
             in_pool = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
             key = turns.rules, turns.prior, revealed, pool.tobytes()
             entry, index_of = self._tables.setdefault(key, ([], {}))
-            if not entry and turns.prior in LEWIS_PRIORS and not revealed:
-                space = lewis_space()
-                legal = space.rows(np.flatnonzero((space.counts == pool).all(axis=1)))
-                self._learn(entry, index_of, turns, contexts_in(legal, 0) if legal.size else None)
+            if not entry and not revealed:
+                self._learn(entry, index_of, turns, _contexts_of_pool(turns.prior, pool))
             missing = distinct[[number for number in in_pool if distinct[number].tobytes() not in index_of]]
             if len(missing):
                 self._learn(entry, index_of, turns, contexts_of_views(turns.prior, missing, revealed))
@@ -178,6 +192,7 @@ class Tables:
         self._prior /= self._prior.max(axis=(1, 2), keepdims=True)
         self._repeated: dict[int, NDArray[np.int16]] = {}
         self._answers: dict[int, Answers] = {}
+        self._claims: dict[int, NDArray[np.int16]] = {}
         self._best: dict[int, Floats] = {}
 
     def possible(self, context: int) -> Index:
@@ -236,39 +251,60 @@ class Tables:
         """The posterior of every hypothesis, ``[R, V, M]``; the largest is 1. PROPOSE and INSIST are one claim."""
         n, weights = self.width, self._prior[context]
         for query, answer, turns_left in NumberedHistories(turns).answers(n):
-            sure, odds = self.answers(turns_left)
+            _, odds = self.answers(turns_left)
             split = answer % n
-            answers = sure[query]
-            fits = (answers % n == split[:, None, None]) & (answers < 2 * n)
-            likely = np.concatenate([fits, odds[query, :, :, split] + odds[query, :, :, split + n]], axis=2)
-            weights = weights * ((1 - temper) * likely + temper / n)
+            fits = self.claims(turns_left)[query] == split[:, None, None]
+            chance = odds[query, :, :, split] + odds[query, :, :, split + n]
+            weights[..., : self.sure] *= np.where(fits, 1 - temper + temper / n, temper / n)
+            weights[..., self.sure :] *= (1 - temper) * chance + temper / n
             largest = weights.max(axis=(1, 2), keepdims=True)
-            weights = np.where(largest > 0, weights, self._prior[context])
+            if not largest.all():
+                unexplained = largest[:, 0, 0] == 0
+                weights[unexplained] = self._prior[context[unexplained]]
             weights /= weights.max(axis=(1, 2), keepdims=True)
         return weights
 
+    def claims(self, turns_left: int) -> NDArray[np.int16]:
+        """The split that each deterministic program claims in its answers at ``turns_left``, -1 for no offer."""
+        if turns_left not in self._claims:
+            sure = self.answers(turns_left)[0]
+            self._claims[turns_left] = np.where(sure < 2 * self.width, sure % self.width, -1).astype(np.int16)
+        return self._claims[turns_left]
+
     def best_acts(self, turns: Turns, context: Index, temper: float) -> Index:
         """The number of the best act of each row, ``[R]``: a claim, or 2N for AGREE. Ties: AGREE, then own points."""
+        n = self.width
+        worth, _ = self._worth(turns, context, temper)
+        best = worth[:, : 2 * n].max(axis=1)
+        settle = worth[:, 2 * n] >= (0 if turns.turns_taken == turns.rules.max_turns - 1 else best)
+        taste = np.tile(self.points[context], 2)
+        choice = np.where(worth[:, : 2 * n] == best[:, None], taste, -1).argmax(axis=1)
+        return np.where(settle, 2 * n, choice)
+
+    def act_values(self, turns: Turns, context: Index, temper: float) -> Doubles:
+        """The expected points of every claim, then of AGREE, ``[R, 2N + 1]``; -inf where AGREE is not allowed."""
+        worth, weight = self._worth(turns, context, temper)
+        return np.where(worth < 0, -np.inf, worth / weight[:, None] / _POINT)
+
+    def _worth(self, turns: Turns, context: Index, temper: float) -> tuple[Doubles, Doubles]:
+        """Sums over hypotheses: weighted points of every claim and of AGREE, ``[R, 2N + 1]``, and the weights, ``[R]``.
+
+        In whole numbers, so that the sums do not depend on their order; -1 for AGREE where it is not allowed.
+        """
         n, turns_left = self.width, turns.rules.max_turns - turns.turns_taken
         claim, may_agree = NumberedHistories(turns).claim(1 - turns.seat, n), turns.act_mask[:, Act.AGREE]
         agree = np.rint(_POINT * self.points[context, self.complement[np.minimum(claim, n - 1)]])
-        choice = np.where(may_agree, 2 * n, n - 1)
-        if turns_left == 1:
-            return choice
-        weights = np.rint(_WEIGHT * self.weights(turns, context, temper))
-        for number in np.unique(context).tolist():
+        worth, total = np.zeros((turns.size, 2 * n + 1)), np.ones(turns.size)
+        for number in np.unique(context).tolist() if turns_left > 1 else ():
             rows = np.flatnonzero(context == number)
-            row_weights = weights[rows]
-            view, program = np.nonzero(row_weights.any(axis=0))
-            row_weights = row_weights[:, view, program]
+            held = np.rint(_WEIGHT * self.weights(turns.rows(rows), context[rows], temper)).reshape(len(rows), -1)
+            kept = np.flatnonzero(held.any(axis=0))
+            view, program = np.divmod(kept, len(self.programs))
             values = np.rint(_POINT * self.claim_values(number, turns_left, view, program))
-            worth = row_weights @ values.T
-            best = worth.max(axis=1)
-            taste = np.tile(self.points[number], 2)
-            chosen = np.where(worth == best[:, None], taste, -1).argmax(axis=1)
-            settle = may_agree[rows] & (agree[rows] * row_weights.sum(axis=1) >= best)
-            choice[rows] = np.where(settle, 2 * n, chosen)
-        return choice
+            held = held[:, kept]
+            worth[rows, : 2 * n], total[rows] = held @ values.T, held.sum(axis=1)
+        worth[:, 2 * n] = np.where(may_agree, agree * total, -1)
+        return worth, total
 
     def claim_values(self, context: int, turns_left: int, view: Index, program: Index) -> Floats:
         """Points of every claim in H hypotheses if they are then revealed, ``[2N, H]``; ``turns_left`` >= 2."""
@@ -340,6 +376,18 @@ class Tables:
         claim, complement = np.arange(2 * self.width), np.tile(self.complement, 2)
         mirrored: Floats = chance[claim, ..., complement] + chance[claim, ..., complement + self.width]
         return mirrored
+
+
+def _contexts_of_pool(prior: str, pool: Int8s) -> Contexts | None:
+    """Every private view of a pool that the prior allows; None where there are none, or hundreds."""
+    if prior in LEWIS_PRIORS:
+        space = lewis_space()
+        legal = space.rows(np.flatnonzero((space.counts == pool).all(axis=1)))
+        return contexts_in(legal, 0) if legal.size else None
+    if "(budget=" not in prior:
+        return None
+    values = beliefs(prior, pool[None], np.zeros_like(pool[None])).types[0]
+    return contexts_of_views(prior, np.hstack([np.tile(pool, (len(values), 1)), values]), revealed=False)
 
 
 def has_tables(program: Partner) -> bool:

@@ -10,7 +10,7 @@
 const readline = require('readline');
 const vm = require('vm');
 
-const MOST = 20000, LEAST = 500; // games of all programs that wait for an offer, and of one
+const MOST = 20000, LEAST = 2000; // games of all programs that wait for an offer, and of one
 const MOST_ALONE = 500; // games with a context of their own
 const programs = new Map(); // by digest: {script, table, alone}
 const waiting = new Map(); // contexts of single games, by program, game and the partner's offers
