@@ -35,8 +35,6 @@ from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, beliefs, contexts_in, split_points
 from dond_marl.solvers.odds import NumberedHistories
 from dond_marl.solvers.replies import Probable, Replies
-from dond_marl.splits import grid_size
-from dond_marl.statistics import TEN
 from partners.best_response import contexts_of_views
 from partners.parameters import check_number
 from partners.rosters import occupants_named
@@ -98,20 +96,6 @@ class BayesReply:
             act[rows] = np.where(offer, choice // tables.width, Act.AGREE)
             oA[rows] = tables.splits[np.where(offer, choice % tables.width, 0)] * offer[:, None]
         return decide(act, oA)
-
-    def regrets(self, turns: Turns, max_count: int) -> Floats:
-        """What every numbered act is worth less than the best one, as a share of ten points, ``[B, 2K + 3]``.
-
-        By the values that choose the reply's own acts. Infinite for illegal acts; DISAGREE and END are worth 0.
-        """
-        size, radix = grid_size(max_count), np.array([(max_count + 1) ** 2, max_count + 1, 1])
-        regrets = np.full((turns.size, 2 * size + 3), np.inf, dtype=np.float32)
-        for tables, rows, context in self._by_tables(turns):
-            values, places = tables.act_values(turns.rows(rows), context, self.temper), tables.splits @ radix
-            lost = (values.max(axis=1, keepdims=True) - values) / TEN
-            regrets[np.ix_(rows, [*places, *(size + places), 2 * size])] = lost
-            regrets[rows, 2 * size + 1 :] = values.max(axis=1, keepdims=True) / TEN
-        return regrets
 
     def posterior(self, turns: Turns) -> list[Doubles]:
         """The probability of each of M programs with each of K values, one array ``[K, M]`` for each row.
@@ -273,38 +257,24 @@ class Tables:
 
     def best_acts(self, turns: Turns, context: Index, temper: float) -> Index:
         """The number of the best act of each row, ``[R]``: a claim, or 2N for AGREE. Ties: AGREE, then own points."""
-        n = self.width
-        worth, _ = self._worth(turns, context, temper)
-        best = worth[:, : 2 * n].max(axis=1)
-        settle = worth[:, 2 * n] >= (0 if turns.turns_taken == turns.rules.max_turns - 1 else best)
-        taste = np.tile(self.points[context], 2)
-        choice = np.where(worth[:, : 2 * n] == best[:, None], taste, -1).argmax(axis=1)
-        return np.where(settle, 2 * n, choice)
-
-    def act_values(self, turns: Turns, context: Index, temper: float) -> Doubles:
-        """The expected points of every claim, then of AGREE, ``[R, 2N + 1]``; -inf where AGREE is not allowed."""
-        worth, weight = self._worth(turns, context, temper)
-        return np.where(worth < 0, -np.inf, worth / weight[:, None] / _POINT)
-
-    def _worth(self, turns: Turns, context: Index, temper: float) -> tuple[Doubles, Doubles]:
-        """Sums over hypotheses: weighted points of every claim and of AGREE, ``[R, 2N + 1]``, and the weights, ``[R]``.
-
-        In whole numbers, so that the sums do not depend on their order; -1 for AGREE where it is not allowed.
-        """
         n, turns_left = self.width, turns.rules.max_turns - turns.turns_taken
         claim, may_agree = NumberedHistories(turns).claim(1 - turns.seat, n), turns.act_mask[:, Act.AGREE]
         agree = np.rint(_POINT * self.points[context, self.complement[np.minimum(claim, n - 1)]])
-        worth, total = np.zeros((turns.size, 2 * n + 1)), np.ones(turns.size)
+        choice = np.where(may_agree, 2 * n, n - 1)
         for number in np.unique(context).tolist() if turns_left > 1 else ():
-            rows = np.flatnonzero(context == number)
-            held = np.rint(_WEIGHT * self.weights(turns.rows(rows), context[rows], temper)).reshape(len(rows), -1)
-            kept = np.flatnonzero(held.any(axis=0))
-            view, program = np.divmod(kept, len(self.programs))
+            rows = np.flatnonzero(context == number)  # few, so that their weights stay in the processor's cache
+            weights = np.rint(_WEIGHT * self.weights(turns.rows(rows), context[rows], temper)).reshape(len(rows), -1)
+            held = np.flatnonzero(weights.any(axis=0))
+            view, program = np.divmod(held, len(self.programs))
             values = np.rint(_POINT * self.claim_values(number, turns_left, view, program))
-            held = held[:, kept]
-            worth[rows, : 2 * n], total[rows] = held @ values.T, held.sum(axis=1)
-        worth[:, 2 * n] = np.where(may_agree, agree * total, -1)
-        return worth, total
+            weights = weights[:, held]
+            worth = weights @ values.T
+            best = worth.max(axis=1)
+            taste = np.tile(self.points[number], 2)
+            chosen = np.where(worth == best[:, None], taste, -1).argmax(axis=1)
+            settle = may_agree[rows] & (agree[rows] * weights.sum(axis=1) >= best)
+            choice[rows] = np.where(settle, 2 * n, chosen)
+        return choice
 
     def claim_values(self, context: int, turns_left: int, view: Index, program: Index) -> Floats:
         """Points of every claim in H hypotheses if they are then revealed, ``[2N, H]``; ``turns_left`` >= 2."""

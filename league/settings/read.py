@@ -63,6 +63,7 @@ from partners.rosters import (
     FORMER,
     LOGGED,
     PEOPLE_DEV,
+    PEOPLE_STRONG,
     PEOPLE_TRAIN,
     RENAMED,
     TRAIN,
@@ -73,7 +74,9 @@ from partners.rosters import (
 
 LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, STANDARD: DEV} | {name: name for name in (TRAIN, BANK, DEV, DEV2, PEOPLE_TRAIN, PEOPLE_DEV)}
+NAMES = {ZOO: TRAIN, STANDARD: DEV} | {
+    name: name for name in (TRAIN, BANK, DEV, DEV2, PEOPLE_TRAIN, PEOPLE_STRONG, PEOPLE_DEV)
+}
 AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)

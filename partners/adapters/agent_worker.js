@@ -10,7 +10,6 @@
 const readline = require('readline');
 const vm = require('vm');
 
-const MOST = 20000, LEAST = 2000; // games of all programs that wait for an offer, and of one
 const MOST_ALONE = 500; // games with a context of their own
 const programs = new Map(); // by digest: {script, table, alone}
 const waiting = new Map(); // contexts of single games, by program, game and the partner's offers
@@ -74,9 +73,10 @@ function makeTable(program) {
   return {context, names: Object.keys(context).length};
 }
 
-// The answers to rows of a program, each a line of JSON; throws where they take longer than `limit` milliseconds.
-function answer(program, table, rows, limit) {
-  Object.assign(table.context, {__rows: JSON.stringify(rows), __most: Math.max(LEAST, MOST / programs.size)});
+// The answers to rows of a program, each a line of JSON; throws where they take longer than `limit` milliseconds. At
+// most `kept` of its games wait for an offer.
+function answer(program, table, rows, limit, kept) {
+  Object.assign(table.context, {__rows: JSON.stringify(rows), __most: kept});
   PLAY.runInContext(table.context, {timeout: limit});
   if (Object.keys(table.context).length !== table.names) program.alone = true;
   return Array.from(table.context.__answers, String);
@@ -87,21 +87,21 @@ function answerAlone(program, digest, row, limit) {
   const before = key + JSON.stringify(offers.slice(0, -1));
   const table = waiting.get(before) || makeTable(program);
   waiting.delete(before);
-  const answers = answer(program, table, [row], limit);
+  const answers = answer(program, table, [row], limit, 1);
   if (offers.length < row[3] && !answers[0].startsWith('[null')) waiting.set(key + JSON.stringify(offers), table);
   if (waiting.size > MOST_ALONE) waiting.delete(waiting.keys().next().value);
   return answers[0];
 }
 
-function answers(program, digest, rows, limit) {
+function answers(program, digest, rows, limit, kept) {
   if (!program.alone) {
     program.table = program.table || makeTable(program);
     try {
-      const together = answer(program, program.table, rows, limit);
+      const together = answer(program, program.table, rows, limit, kept);
       if (!program.alone) return together; // otherwise it has just set a global variable
     } catch (error) {
       program.table = null; // its games begin again
-      if (rows.length > 1) return rows.flatMap(row => answers(program, digest, [row], limit));
+      if (rows.length > 1) return rows.flatMap(row => answers(program, digest, [row], limit, kept));
       return [JSON.stringify([null, `it took more than ${limit} ms`])];
     }
   }
@@ -123,7 +123,8 @@ readline.createInterface({input: process.stdin}).on('line', line => {
       lines = ['{}'];
     } catch (error) { lines = [JSON.stringify({error: String(error).split('\n')[0].slice(0, 200)})]; }
   } else {
-    lines = answers(programs.get(request.program), request.program, request.rows, Math.ceil(1000 * request.limit));
+    const {program, rows, limit, kept} = request;
+    lines = answers(programs.get(program), program, rows, Math.ceil(1000 * limit), kept);
   }
   process.stdout.write(lines.map(text => text + '\n').join(''));
 });

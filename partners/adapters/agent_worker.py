@@ -12,15 +12,16 @@ import os
 import random
 import signal
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-MOST_GAMES = 20000  # unfinished games
 programs: dict[str, CodeType] = {}  # by digest
-games: OrderedDict[str, tuple[Any, Any]] = OrderedDict()  # agents that wait, with their state of ``random``
+games: defaultdict[str, OrderedDict[str, tuple[Any, Any]]] = defaultdict(
+    OrderedDict
+)  # by program: agents that wait, and ``random``'s state
 
 
 class OutOfTime(BaseException):
@@ -44,13 +45,13 @@ def stop(_signal: int, _frame: object) -> None:
     raise OutOfTime("it used up its time")
 
 
-def play(program: str, row: list[Any], limit: float) -> Any:
+def play(program: str, row: list[Any], limit: float, kept: int) -> Any:
     """The reply to the last of the row's offers: of the agent that waits for it, or of one that replays the game."""
     seat, counts, values, rounds, seed, offers = row
-    game = json.dumps([program, *row[:5]])
+    waiting, game = games[program], json.dumps(row[:5])
     key = game + json.dumps(offers[:-1])
-    if key in games:
-        agent, state = games.pop(key)
+    if key in waiting:
+        agent, state = waiting.pop(key)
         random.setstate(state)
         first = len(offers) - 1
     else:
@@ -66,9 +67,9 @@ def play(program: str, row: list[Any], limit: float) -> Any:
         with limit_time(limit):
             reply = agent.offer(None if offer is None else list(offer))
     if reply is not None and len(offers) < rounds:
-        games[game + json.dumps(offers)] = agent, random.getstate()
-        if len(games) > MOST_GAMES:
-            games.popitem(last=False)
+        waiting[game + json.dumps(offers)] = agent, random.getstate()
+        if len(waiting) > kept:
+            waiting.popitem(last=False)
     return list(reply) if isinstance(reply, list | tuple) else None if reply is None else repr(reply)[:100]
 
 
@@ -89,7 +90,7 @@ def main() -> None:
             continue
         for row in request["rows"]:
             try:
-                answer = [play(request["program"], row, request["limit"]), ""]
+                answer = [play(request["program"], row, request["limit"], request["kept"]), ""]
                 text = json.dumps(answer)
             except BaseException as error:  # noqa: BLE001  # code of others, which may raise anything
                 text = json.dumps([None, f"{type(error).__name__}: {error}"[:200]])

@@ -9,9 +9,9 @@ The form is that of Hola's JS Challenge of summer 2018, which was this game, and
 
 A program runs in a worker process, :mod:`partners.adapters.agent_worker` or ``agent_worker.js``, never in this one. The
 process gets lines of JSON: ``{"do": "load", "program": DIGEST, "name": FILE, "text": ...}``, answered with ``{}`` or
-``{"error": ...}``, and ``{"do": "act", "program": DIGEST, "limit": seconds, "rows": [...]}``, answered with a line
-``[reply, trouble]`` for each row. A row is ``[me, counts, values, max_rounds, seed, offers]``, the partner's offers so
-far. Agents of unfinished games wait in the process; a game without a waiting agent is replayed.
+``{"error": ...}``, and ``{"do": "act", "program": DIGEST, "limit": seconds, "kept": games, "rows": [...]}``, answered
+with a line ``[reply, trouble]`` for each row. A row is ``[me, counts, values, max_rounds, seed, offers]``, the
+partner's offers so far. Agents of unfinished games wait in the process; a game without a waiting agent is replayed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,7 +41,9 @@ from partners.provenance import NO_PAST, OccupantProvenance, declare_provenance
 HERE = Path(__file__)
 LEAST, MOST = 0.1, 60.0  # seconds for one offer
 WAIT = 60.0  # seconds of real time for the worker's answer, beyond the limits of the rows
-CHUNK = 64  # rows of a request
+IN_FLIGHT = 256  # rows before an answer is read: their answers fit into a pipe, so that the process is never stuck
+# Unfinished games that wait in the worker: some are over, because the other seat has ended them, which it cannot know.
+KEPT, LEAST_KEPT = 4, 200  # as a multiple of the latest batch
 OLDEST_NODE = (20, 0)
 NEED_NODE = "programs in JavaScript need Node.js 20 or newer as `node` on the PATH (https://nodejs.org)"
 FILES = ("*.js", "*.py", "*/solution.js", "*/solution.py")  # of a folder of programs, in this order
@@ -91,18 +95,29 @@ class Agent:
         self.failures: Counter[str] = Counter()
         self._javascript = file.suffix == ".js"
         self.traits = Traits(deterministic=self._javascript and "random" not in self._text)  # its clock is not real
-        self._program = f"{digest}{file.suffix}"
+        self.program = f"{digest}{file.suffix}"
         self._loaded_by: tuple[LineWorker, int] | None = None  # the worker, and which of its processes
-        worker = self._worker()
+        worker = self.worker()
         with worker.requests():
-            self._load(worker)
+            self.load(worker)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_loaded_by": None}
 
+    @property
+    def joint_key(self) -> Hashable:
+        """Equal for programs of one worker process: they are asked together (:class:`partners.mixture.JointPlayer`)."""
+        return type(self), self._javascript
+
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the worker holds one agent for each game."""
-        replies = self._replies(_rows(turns))
+        return self.act_jointly([self], [turns.size], turns)
+
+    @staticmethod
+    def act_jointly(players: Sequence[Agent], sizes: Sequence[int], turns: Turns) -> Decisions:
+        """The same decisions as one ``act`` of each player: the first ``sizes[0]`` rows by the first, and so on."""
+        agents = [player for player, size in zip(players, sizes, strict=True) for _ in range(size)]
+        replies = _replies(agents, _rows(turns))
         act_type = np.full(turns.size, Act.PROPOSE, dtype=np.int8)
         oA = np.zeros((turns.size, 3), dtype=np.int8)
         cause = np.zeros(turns.size, dtype=np.int8)
@@ -119,44 +134,49 @@ class Agent:
             else:
                 failure, cause[row] = f"it replied {quote(reply)}", Cause.ILLEGAL
             if failure:
-                self.failures[failure] += 1
+                agents[row].failures[failure] += 1
                 act_type[row] = Act.END if turns.act_mask[row, Act.END] else Act.DISAGREE
         return Decisions(act_type, oA, np.ones(turns.size, dtype=np.float32), cause)
 
-    def _replies(self, rows: list[list[Any]]) -> list[tuple[Any, str]]:
-        """The program's reply to each row, with the reason of a failure or ``""``.
-
-        Rows that a process left unanswered when it died go one by one to a new process; one that ends it is a failure.
-        """
-        replies: list[tuple[Any, str]] = []
-        worker, size = self._worker(), CHUNK
-        with worker.requests():
-            while len(replies) < len(rows):
-                try:
-                    self._load(worker)
-                    request = {"do": "act", "program": self._program, "limit": self.limit}
-                    sent = rows[len(replies) : len(replies) + size]
-                    worker.send({**request, "rows": sent})
-                    for _ in sent:
-                        replies.append(tuple(worker.answer(WAIT + self.limit * len(sent))))
-                except WorkerDied as error:
-                    if size == 1:
-                        replies.append((None, f"its process died: {error}"))
-                    size = 1
-        return replies
-
-    def _load(self, worker: LineWorker) -> None:
+    def load(self, worker: LineWorker) -> None:
         """Send the program to the worker's process, once."""
         if self._loaded_by == (worker, worker.starts):
             return
-        worker.send({"do": "load", "program": self._program, "name": self.path, "text": self._text})
+        worker.send({"do": "load", "program": self.program, "name": self.path, "text": self._text})
         answer = worker.answer(WAIT)
         if "error" in answer:
             raise InputError(f"{quote(self.path)} cannot be read: {answer['error']}")
         self._loaded_by = worker, worker.starts
 
-    def _worker(self) -> LineWorker:
+    def worker(self) -> LineWorker:
         return node_worker() if self._javascript else python_worker()
+
+
+def _replies(agents: Sequence[Agent], rows: list[list[Any]]) -> list[tuple[Any, str]]:
+    """The reply to each row of the agent of that row, with the reason of a failure or ``""``; all of one worker.
+
+    Rows that a process left unanswered when it died go one by one to a new process; one that ends it is a failure.
+    """
+    replies: list[tuple[Any, str]] = []
+    worker, size, number_of_rows = agents[0].worker(), IN_FLIGHT, Counter(agents)
+    with worker.requests():
+        while len(replies) < len(rows):
+            sent = slice(len(replies), len(replies) + size)
+            try:
+                for agent in dict.fromkeys(agents[sent]):
+                    agent.load(worker)
+                for agent, part in groupby(zip(agents[sent], rows[sent], strict=True), key=itemgetter(0)):
+                    kept = max(LEAST_KEPT, KEPT * number_of_rows[agent])
+                    request = {"do": "act", "program": agent.program, "limit": agent.limit, "kept": kept}
+                    worker.send({**request, "rows": [row for _, row in part]})
+                patience = WAIT + sum(agent.limit for agent in agents[sent])
+                for _ in rows[sent]:
+                    replies.append(tuple(worker.answer(patience)))
+            except WorkerDied as error:
+                if size == 1:
+                    replies.append((None, f"its process died: {error}"))
+                size = 1
+    return replies
 
 
 def is_offer(reply: object, counts: list[int]) -> bool:

@@ -54,6 +54,7 @@ PEOPLE_FILE = FILE.with_name("people.yaml")
 ROSTERS = ("train", "dev", "dev2", "test2", "people_train", "people_dev", "test3")
 TRAIN, DEV, DEV2, TEST2, PEOPLE_TRAIN, PEOPLE_DEV, TEST3 = ROSTERS
 OF_PEOPLE = (PEOPLE_TRAIN, PEOPLE_DEV, TEST3)  # programs of the public haggling challenge
+PEOPLE_STRONG = "people_strong"  # the third of people_train that came first in the challenge's first round
 HELD_OUT = (DEV2, TEST2, PEOPLE_DEV, TEST3)  # no learner trains with their members
 LOGGED = (TEST2, TEST3)  # each evaluation against them is logged
 CLONE = Path("challenge_haggling")  # of :data:`dond_marl.occupants.CHALLENGE`, in the working folder
@@ -84,7 +85,12 @@ def roster(name: str) -> tuple[Spec, ...]:
 
 
 def occupants_named(name: str) -> tuple[Spec, ...]:
-    """The members of ``zoo``, which is the roster train, of ``bank``, or of a roster. Raises :class:`InputError`."""
+    """The members of ``zoo``, which is the roster train, of ``bank``, of ``people_strong``, or of a roster.
+
+    Raises :class:`InputError`.
+    """
+    if name == PEOPLE_STRONG:
+        return programs_of_people()[name]
     return bank() if name == BANK else roster(TRAIN if name == "zoo" else name)
 
 
@@ -100,7 +106,7 @@ def bank() -> tuple[Spec, ...]:
 
 @lru_cache(maxsize=1)
 def programs_of_people() -> dict[str, tuple[Spec, ...]]:
-    """The members of the rosters of people, by roster: programs in the clone :data:`CLONE`, pinned, sorted."""
+    """The members of the rosters of people and of people_strong: programs in :data:`CLONE`, pinned, sorted."""
     import yaml  # imported on use: playing needs no YAML
 
     held = yaml.safe_load(PEOPLE_FILE.read_text(encoding="utf-8"))
@@ -109,7 +115,7 @@ def programs_of_people() -> dict[str, tuple[Spec, ...]]:
             Spec(PROGRAM, {"path": f"{CLONE}/submissions/{program}/solution.js", "sha256": digest})
             for program, digest in sorted(held[name].items())
         )
-        for name in OF_PEOPLE
+        for name in (*OF_PEOPLE, PEOPLE_STRONG)
     }
 
 

@@ -193,7 +193,7 @@ def test_uniform_splits_near_and_beyond():
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"split": "train"}, "one of near, beyond, or left out; got 'train'"),
+        ({"split": "train"}, "one of near, beyond, haggling, or left out; got 'train'"),
         ({"split": "near", "max_count": 1}, "max_count is at least 2; got 1"),
         ({"split": "beyond", "normalize": True}, "goes without normalize=True"),
     ],
