@@ -457,21 +457,26 @@ def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
 def draw_haggling(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     """``n`` scenarios of the split ``haggling`` of ``uniform``: those of the public contest and of ``lewis``, mixed.
 
-    Pools of 3 to 7 items are equally likely, then the two seats' values: different, and each worth 10. None has a
-    held-out view. (:mod:`dond_marl.scenarios.haggling` has the contest's own scenarios.)
+    Pools of 3 to 7 items are equally likely, then the two seats' values: different, and each worth 10. All may be
+    trained on (:func:`is_trainable`). (:mod:`dond_marl.scenarios.haggling` has the contest's own scenarios.)
     """
-    possible = grid(max_count)
-    possible = possible[possible.all(axis=1) & (possible.sum(axis=1) < LEWIS_POOL.stop)]
-    drawn = Scenarios(possible[rng.integers(len(possible), size=n)], np.zeros((n, 2, 3), np.int8), HAGGLING_PRIOR)
-    again: NDArray[np.bool_] = np.ones(n, dtype=bool)
-    while again.any():
-        for counts in np.unique(drawn.counts[again], axis=0):
-            rows = np.flatnonzero(again & (drawn.counts == counts).all(axis=1))
-            vectors = value_vectors(tuple(counts.tolist()), LEWIS_POOL_VALUE)
-            drawn.utilities[rows] = vectors[rng.integers(len(vectors), size=(len(rows), 2))]
-        again = (drawn.utilities[:, 0] == drawn.utilities[:, 1]).all(axis=1)
-        again |= np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)
-    return drawn
+    table, start = _haggling_space(max_count)
+    pool, place = rng.integers(len(start) - 1, size=n), rng.random(n)
+    return table.rows(start[pool] + (place * np.diff(start)[pool]).astype(np.int64))
+
+
+@lru_cache(maxsize=4)
+def _haggling_space(max_count: int) -> tuple[Scenarios, NDArray[np.int64]]:
+    """All scenarios of that split, pool by pool, and where each pool's begin; then their number."""
+    every = grid(max_count)
+    parts = []
+    for pool in every[every.all(axis=1) & (every.sum(axis=1) < LEWIS_POOL.stop)]:
+        vectors = value_vectors(tuple(pool.tolist()), LEWIS_POOL_VALUE)
+        first, second = (index.reshape(-1) for index in np.indices((len(vectors), len(vectors))))
+        utilities = np.stack([vectors[first], vectors[second]], axis=1)[first != second]
+        part = Scenarios(np.tile(pool, (len(utilities), 1)), utilities, HAGGLING_PRIOR)
+        parts.append(part.rows(np.flatnonzero(is_trainable(part))))
+    return join(parts), np.cumsum([0, *(part.size for part in parts)])
 
 
 def _sort_digits(items: NDArray[np.int64], base: int) -> NDArray[np.int64]:
