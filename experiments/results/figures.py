@@ -33,9 +33,9 @@ from experiments.results.arms import (
     plane_arms,
     reference_points,
 )
-from experiments.results.files import FOLDER, ROOT
+from experiments.results.files import FOLDER, ROOT, document
 from league.bench.arms import NASHCONV
-from partners.rosters import DEV2, TEST2
+from partners.rosters import DEV2, TEST2, TEST3
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -268,6 +268,36 @@ def _overlap(first: Box, second: Box) -> bool:
     return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
+def finalists(folder: Path) -> Picture:
+    """The 50 finalists by their published points, in order, and the arms that played against them in their places."""
+    published = document(folder, "finals.json")["points"]
+    arms = sorted(arms_in("people", folder, TEST3).values(), key=lambda arm: -arm.points.mean)
+    values = "; ".join(f"{arm.name} {arm.points.mean:.2f}" for arm in arms)
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_axes((0.07, 0.17, 0.91, 0.68))
+        axes.plot(range(1, len(published) + 1), published, "o", color=GRID, markeredgecolor=FAINT, markersize=4.5)
+        for arm in arms:
+            place, points = place_among(arm.points.mean, published), arm.points.mean
+            colour = COLOURS[0] if arm.arm.learned else COLOURS[4]
+            axes.plot(place - 0.5, points, "D", color=colour, markersize=6)
+            axes.annotate(f"{arm.name}, {points:.2f}", (place - 0.5, points), (7, 5), textcoords="offset points",
+                          fontsize=TEXT, color=colour)  # fmt: skip
+        open_axes(axes, "")
+        axes.set_xlim(0, len(published) + 12)
+        axes.set_xlabel("place in the finals", color=INK, fontsize=TEXT)
+        axes.set_ylabel(POINTS, color=INK, fontsize=TEXT)
+        note = "grey: programs of people, published means; diamonds: against the same 50 programs on the same scenarios"
+        _title(figure, "Among the 50 finalists of a public contest in this game", note)
+
+    return Picture(8.2, 4.2, values, draw)
+
+
+def place_among(points: float, published: Sequence[float]) -> int:
+    """The place of a mean among the published ones, from 1."""
+    return 1 + sum(other > points for other in published)
+
+
 def families(folder: Path) -> Picture:
     """Points from each family of partners of dev2: the arms COMPARED, and the mean best response; known ones above."""
     arms = [arm for names in COMPARED if (arm := first_measured(names, folder)) is not None]
@@ -456,6 +486,7 @@ MORE_GENERATED = "More acts with generated partners: points from dev2, and explo
 MORE_PROGRAMS, NUMBER_OF_PROGRAMS = "More generated programs: points from dev2", "programs (new: in every game)"
 OF_ROSTER = tuple(arm for arm in GROWN if arm not in GENERATED_ARMS)
 FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/figures
+    "finalists.svg": finalists,
     "plane.svg": plane,
     "families.svg": families,
     "known_new.svg": known_new,

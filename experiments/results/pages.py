@@ -17,7 +17,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from dond_marl.occupants import Spec, read_spec
-from dond_marl.statistics import UNKNOWN
+from dond_marl.statistics import UNKNOWN, compare_arms, holm
 from experiments.results.arms import (
     WRITTEN_BY,
     Measured,
@@ -34,20 +34,21 @@ from experiments.results.arms import (
     plane_arms,
     reference_points,
     restrict,
+    seeds_estimate,
     seeds_of,
     with_best_labels,
 )
-from experiments.results.figures import BUDGETS, GROWN
+from experiments.results.figures import BUDGETS, GROWN, place_among
 from experiments.results.files import document, made_by
 from experiments.results.tables import LABEL_BAR, MODEL_GAMES, TABLES, from_json
-from league.bench.arms import MAIN, NASHCONV, Arm
+from league.bench.arms import MAIN, NASHCONV, PARTS, Arm
 from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference, signed_interval
 from league.bench.figures import PARTS_OF
 from league.bench.protocol import HEADLINE
 from league.standings.references import stored_references
 from league.tables.figures import count_noun, with_margin
 from partners.provenance import identity
-from partners.rosters import DEV, DEV2, TEST2, author_of
+from partners.rosters import DEV, DEV2, PEOPLE_DEV, TEST2, TEST3, author_of
 
 # Arms whose differences from plain PPO are claimed: the first ones that are measured.
 CLAIMED = ("league_itself_20_oracles_10", "itself_25", "bayes_reply", "league", "generated_50", "both", "pool_ppo")
@@ -234,6 +235,41 @@ def budgets(folder: Path, arm: str) -> list[BudgetRow]:
     ]
 
 
+def preregistered(folder: Path) -> str:
+    """The comparisons on test3 that experiments/configs/people.yaml names: the primary one, three with Holm's p."""
+    arms = {name: arm.arm for name, arm in arms_in("people", folder, TEST3).items()}
+    named = (
+        ("league_people", "both seats", MAIN["points"]),
+        *(("league_people", f"as {seat}", PARTS[seat]) for seat in ("seat_0", "seat_1")),
+        ("league", "both seats", MAIN["points"]),
+    )
+    compared = [
+        compare_arms({arm: arms[arm].scores(column) for arm in (name, PLAIN)}, PLAIN, arms[PLAIN].families,
+                     SMALLEST_EFFECT)[name]
+        for name, _, column in named
+    ]  # fmt: skip
+    primary, *others = [comparison.test.p for comparison in compared]
+    rows = [
+        [f"{describe(name)}, {seats}", signed_interval(comparison.difference), comparison.verdict, f"{p:.2g}"]
+        for (name, seats, _), comparison, p in zip(named, compared, [primary, *holm(others)], strict=True)
+    ]
+    return pipe_table((f"compared with: {describe(PLAIN)}, {TEST3}", "points of ten", "verdict", "p"), rows)
+
+
+def finals_table(folder: Path) -> str:
+    """The arms against test3: their place among the published means, points by seat, and those on other rosters."""
+    published = document(folder, "finals.json")["points"]
+    others = {roster: arms_in("people", folder, roster) for roster in (PEOPLE_DEV, DEV2)}
+    rows = []
+    for name, arm in arms_in("people", folder, TEST3).items():
+        seats = [margin(seeds_estimate(arm.arm, PARTS[seat])) for seat in ("seat_0", "seat_1")]
+        elsewhere = [margin(arms[name].over_seeds) if name in arms else "-" for arms in others.values()]
+        place = str(place_among(arm.points.mean, published))
+        rows.append([arm.name, place, margin(arm.points), *seats, *elsewhere, arm.training])
+    heads = ("player", "place of 51", f"points of ten, {TEST3}", "as seat_0", "as seat_1", *others, "training")
+    return pipe_table(heads, rows)
+
+
 def ceiling(folder: Path) -> dict[str, Any]:
     """Points of exact best responses on members of test2, by what they know, and of arms on the same members."""
     best = {
@@ -271,7 +307,7 @@ def rows(folder: Path, name: str) -> list[Mapping[str, Any]]:
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (  # of the templates, without their first argument, the folder
     *(arms, rows, first_arms, plane_arms, held_out_arms, differences, held_out_table, by_author, claims),
-    *(budgets, ceiling, document),
+    *(budgets, ceiling, preregistered, finals_table, document),
 )
 OF_FOLDER = {function.__name__: function for function in FUNCTIONS}
 HELPERS: dict[str, Any] = {
@@ -295,4 +331,6 @@ HELPERS: dict[str, Any] = {
     "DEV": DEV,
     "DEV2": DEV2,
     "TEST2": TEST2,
+    "TEST3": TEST3,
+    "PEOPLE_DEV": PEOPLE_DEV,
 }

@@ -190,9 +190,21 @@ def test_uniform_splits_near_and_beyond():
     assert len({open_source("uniform", split=split).digest() for split in (None, "near", "beyond")}) == 3
 
 
+def test_the_split_haggling_mixes_the_pools_of_lewis_and_of_the_contest():
+    source = open_source("uniform", split="haggling", normalize=True)
+    drawn, again = (source.draw(np.random.default_rng(seed), 60_000) for seed in (1, 1))
+    pools, times = np.unique(drawn.counts, axis=0, return_counts=True)
+    assert set(pools.sum(axis=1).tolist()) == {3, 4, 5, 6, 7} and len(pools) == 32
+    assert abs(times / times.mean() - 1).max() < 0.12, "each pool is equally likely"
+    assert (drawn.pool_values == 10).all() and (drawn.utilities[:, 0] != drawn.utilities[:, 1]).any(axis=1).all()
+    assert is_trainable(drawn).all() and drawn.prior == "uniform(budget=10)"
+    assert (drawn.utilities == again.utilities).all()
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
+        ({"split": "haggling"}, "needs normalize=True, points_budget=10"),
         ({"split": "train"}, "one of near, beyond, haggling, or left out; got 'train'"),
         ({"split": "near", "max_count": 1}, "max_count is at least 2; got 1"),
         ({"split": "beyond", "normalize": True}, "goes without normalize=True"),

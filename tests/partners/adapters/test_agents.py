@@ -120,6 +120,33 @@ def test_games_are_equal_whatever_is_played_with_them(half):
     assert len(np.unique(together.oA[0], axis=0)) > 1
 
 
+def test_programs_that_are_asked_together_decide_as_alone(half):
+    """In one call of a mixture, at every turn of a game; one that fails costs the others nothing."""
+    other = half.with_name(f"other{half.suffix}")
+    other.write_text(half.read_text(encoding="utf-8").replace("0.9", "0.5"), encoding="utf-8")
+    faulty = _write(half.parent, FAULTY, f"faulty{half.suffix}")
+    players = [Agent(str(path), limit=0.2) for path in (half, other, faulty)]
+    assert len({player.joint_key for player in players}) == 1
+    calls = []
+
+    class Listening(Tough):
+        def act(self, turns):
+            calls.append(turns)
+            return super().act(turns)
+
+    rollout((Listening(), players[0]), open_source("lewis").draw(np.random.default_rng(1), 24), seed=5)
+    for turns in calls:
+        sizes = [turns.size // 3, turns.size // 3, turns.size - 2 * (turns.size // 3)]
+        ends = np.cumsum([0, *sizes])
+        together = Agent.act_jointly(players, sizes, turns)
+        for player, start, end in zip(players, ends[:-1], ends[1:], strict=True):
+            alone = player.act(turns.rows(slice(int(start), int(end))))
+            np.testing.assert_array_equal(together.oA[start:end], alone.oA)
+            np.testing.assert_array_equal(together.act_type[start:end], alone.act_type)
+            np.testing.assert_array_equal(together.cause[start:end], alone.cause)
+    assert players[2].failures
+
+
 def test_a_program_agrees_at_its_last_turn_and_claims_before(half):
     scenarios = pack([_scenario()], "uniform")
     games = rollout((Agent(str(half)), Stubborn()), scenarios, Rules(max_turns=10), seed=1)

@@ -15,12 +15,14 @@ from partners.rosters import (
     HELD_OUT,
     OF_PEOPLE,
     PEOPLE_DEV,
+    PEOPLE_STRONG,
     PEOPLE_TRAIN,
     ROSTERS,
     TEST2,
     author_of,
     load_rosters,
     members_hash,
+    occupants_named,
     plain_name,
     roster,
 )
@@ -115,6 +117,8 @@ def test_rosters_of_people_are_disjoint_and_pinned():
     assert len(set(digests)) == 178
     assert held_out_rosters([roster(PEOPLE_DEV)[0]]) == {PEOPLE_DEV}
     assert held_out_rosters([roster(PEOPLE_TRAIN)[0]]) == set()
+    strong = occupants_named(PEOPLE_STRONG)
+    assert len(strong) == 23 and set(strong) < set(roster(PEOPLE_TRAIN))
 
 
 @pytest.mark.skipif(not CLONE.is_dir(), reason=f"{CHALLENGE} is not cloned here")
