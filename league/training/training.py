@@ -30,8 +30,8 @@ from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
 from hints import HintSchedule
-from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
-from league.evaluation.matches import Result, Terms, heldout_terms, score
+from league.evaluation.evaluate import BEST, GREEDY, SAMPLED, evaluate, scenarios_of
+from league.evaluation.matches import BOTH, PlayerLine, Terms, heldout_terms, score
 from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
@@ -83,7 +83,7 @@ class ClosingScore(NamedTuple):
     """The score of a finished training on held-out scenarios, sampled and greedy."""
 
     label: str  # of the scenarios
-    results: dict[str, Result]  # by play: SAMPLED and GREEDY
+    results: dict[str, PlayerLine]  # by play: SAMPLED and GREEDY
     shares: dict[str, Estimate]  # sampled play without hints; empty where the best response is not exact
 
     @property
@@ -516,7 +516,7 @@ def _closing_score(training: Training, report: ClosingReport) -> ClosingScore:
     return ClosingScore(training.closing_terms.source.label, results, final_shares(training, greedy=False))
 
 
-def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> Result:
+def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> PlayerLine:
     """The learner's score against ``env.partner`` on the held-out scenarios of ``closing_terms``.
 
     With costly hints on ``hints.closing_scenarios`` of them; ``report`` is called with the number of hints so far.
