@@ -48,8 +48,8 @@ from league.play.backends import in_processes
 from league.play.hinters import hint_provider, load_local_model, no_hint_warning
 from league.play.provenance import learner_ancestry
 from league.settings.read import dump, load_config
-from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
-from league.settings.training import HintsConfig, TrainConfig, TrainingConfig
+from league.settings.sections import EnvConfig, HintsConfig, Occupant, PathText, Section, wrong
+from league.settings.training import TrainConfig, TrainingConfig
 from league.tables.blocks import Section as TableSection
 from league.tables.figures import with_margin
 from league.tables.markdown import section_markdown

@@ -179,57 +179,43 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    progress = LeagueProgress(ledger.next_round, config.schedule, time.perf_counter())
+    progress, total = LeagueProgress(ledger.next_round, config.schedule, time.perf_counter()), config.schedule.total
+    names, settings = config.logging.all_trackers if config.learners else (), config.portable().model_dump(mode="json")
+    trackers = Trackers(names, directory.path, progress.first_round + 1, settings)
     watcher.on_open(config, SEATING.source(config.env), directory.path, progress.advance(progress.first_round))
-    log = LeagueLog(config, directory.path, progress.first_round) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
-            for number in range(progress.first_round, config.schedule.total):
+            for number in range(progress.first_round, total):
                 played = _play_round(config, directory.blobs, ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
-                if log is not None:
-                    log.write(played, standings)
+                trackers.write(tracked_figures(played, standings), number + 1)
     finally:
-        if log is not None:
-            log.close()
+        trackers.close()
 
 
-class LeagueLog:
-    """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
-
-    Rounds played again after a resume replace lost ones.
-    """
-
-    def __init__(self, config: Config, folder: Path, first_round: int) -> None:
-        settings = config.portable().model_dump(mode="json")
-        self._trackers = Trackers(config.logging.all_trackers, folder, first_round + 1, settings)
-
-    def write(self, played: Round, standings: Sequence[Standing]) -> None:
-        figures: dict[str, float] = {"stage": played.stage}
-        for practiced in played.trained:
-            name = practiced.task.learner.name
+def tracked_figures(played: Round, standings: Sequence[Standing]) -> dict[str, float]:
+    """The figures of a round for trackers: each learner's practice, its figures on the ladder, and the stage."""
+    figures: dict[str, float] = {"stage": played.stage}
+    for practiced in played.trained:
+        name = practiced.task.learner.name
+        figures |= {
+            f"{name}/practice_points": practiced.points,
+            f"{name}/practice_deals": practiced.deals,
+            f"{name}/decisions": practiced.state.decisions,
+            f"{name}/life": practiced.state.life,
+        }
+    for row in standings:
+        if row.member in played.states:
             figures |= {
-                f"{name}/practice_points": practiced.points,
-                f"{name}/practice_deals": practiced.deals,
-                f"{name}/decisions": practiced.state.decisions,
-                f"{name}/life": practiced.state.life,
+                f"{row.member}/points": row.points.mean,
+                f"{row.member}/of_response": row.of_response.mean,
+                f"{row.member}/of_nash": row.of_nash.mean,
+                f"{row.member}/deals": row.deals,
+                f"{row.member}/self_play": row.self_play.mean,
             }
-        for row in standings:
-            if row.member in played.states:
-                figures |= {
-                    f"{row.member}/points": row.points.mean,
-                    f"{row.member}/of_response": row.of_response.mean,
-                    f"{row.member}/of_nash": row.of_nash.mean,
-                    f"{row.member}/deals": row.deals,
-                    f"{row.member}/self_play": row.self_play.mean,
-                }
-        finite = {name: value for name, value in figures.items() if not math.isnan(value)}
-        self._trackers.write(finite, played.number + 1)
-
-    def close(self) -> None:
-        self._trackers.close()
+    return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
@@ -308,14 +294,13 @@ def _conclude(
 ) -> Round:
     """Add the results to the history, and decide on snapshots, fresh starts and the end of the stage."""
     scenarios = SEATING.scenarios(config.env, config.league.seed, plan.block)
-    phase = config.schedule.phase(plan.number)
     legs = [leg for match in matches if match.failed is None for leg in match.legs]
     lost = [leg for match in matches if match.failed is not None for leg in match.legs]
     at_fault = [match.failed for match in matches if match.failed is not None]
-    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
+    history.add_round(plan.stage, scenarios, legs, at_fault, plan.number >= config.league.rounds, lost)
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
     end = RoundEnd((), after, ())
-    if phase == "practice":
+    if plan.number + 1 < config.league.rounds:
         end = end_of_round(config, history, before, after, ledger.states(-1), scenarios, legs)
         if (end_of_stage := stage_end(config, history)) is not None:
             end = end._replace(decisions=(*end.decisions, end_of_stage))

@@ -16,8 +16,8 @@ from dond_marl.errors import quote
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SourceName
 from league.settings.layers import format_path, replace_source
-from league.settings.sections import EnvConfig, Section, optional, wrong
-from league.settings.training import HintsConfig, Hyperparameters, RewardName
+from league.settings.sections import EnvConfig, HintsConfig, Section, optional, wrong
+from league.settings.training import Hyperparameters, RewardName
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
@@ -228,8 +228,3 @@ class StageConfig(Section):
     def hints_of(self, learner: str) -> HintsConfig:
         hints = self.learners.get(learner, StageLearner()).hints
         return self.hints if hints is None else hints
-
-    @property
-    def gives_hints(self) -> bool:
-        settings = (self.hints, *(learner.hints for learner in self.learners.values()))
-        return any(hints is not None and hints.mode != "none" for hints in settings)

@@ -155,8 +155,7 @@ class Config(Section):
             elif learner.exploits not in (None, *mains):
                 text = f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
                 yield ("learners", i, "exploits"), text
-            versions = [learner, *filter(None, (stage.learner(learner) for stage in self.stages))]
-            rules = {branch.rule for version in versions for branch in branches_of(version.matchmaking)}
+            rules = {branch.rule for version in self.versions(learner) for branch in branches_of(version.matchmaking)}
             if "oracles" in rules and learner.name not in targets:
                 advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
                 yield ("learners", i, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
@@ -201,6 +200,10 @@ class Config(Section):
         """The stages; without any, one that changes nothing."""
         return self.stages or (StageConfig(name="league"),)
 
+    def versions(self, learner: LearnerConfig) -> list[LearnerConfig]:
+        """A learner with its own settings, and with those of each stage in which it learns."""
+        return [learner, *filter(None, (stage.learner(learner) for stage in self.curriculum))]
+
     @property
     def layout(self) -> EnvConfig:
         """The widest environment of all stages: the one that the learners' features are laid out for."""
@@ -214,7 +217,9 @@ class Config(Section):
 
     @property
     def gives_hints(self) -> bool:
-        return any(stage.gives_hints for stage in self.curriculum)
+        """Whether any stage gives hints."""
+        hints = ([stage.hints, *(learner.hints for learner in stage.learners.values())] for stage in self.stages)
+        return any(given is not None and given.mode != "none" for given in chain(*hints))
 
     @property
     def schedule(self) -> Schedule:
@@ -290,7 +295,7 @@ def dump(config: BaseModel) -> str:
     values = config.model_dump(mode="json", exclude=set(LISTS))
     if isinstance(config, Config):
         for key in LISTS:
-            values[key] = [member.to_yaml() for member in getattr(config, key)]
+            values[key] = [m.name if m.name == m.spec else m.model_dump(mode="json") for m in getattr(config, key)]
     return write_yaml(values)
 
 

@@ -27,6 +27,7 @@ from league.evaluation.matches import BOTH, MEMBER, Terms, heldout_terms, score
 from league.figures.measures import NUMBER
 from league.figures.rows import plain_values
 from league.figures.tally import Tally
+from league.play.practice import network_shape
 from league.play.provenance import training_ancestry
 from league.settings.training import TrainConfig
 from partners.learning.cloning import CloneSettings, Epoch, Examples, clone, encode_examples
@@ -132,7 +133,7 @@ def train_clone(
     chosen = config.training
     torch.set_num_threads(chosen.threads)
     settings = CloneSettings(**{field.name: getattr(chosen, field.name) for field in fields(CloneSettings)})
-    network = PolicyNetwork(chosen.shape(config.env, hints=False), seed=chosen.seed).to(chosen.device)
+    network = PolicyNetwork(network_shape(chosen, config.env, hints=False), seed=chosen.seed).to(chosen.device)
     epochs = []
 
     def order(epoch: int, size: int) -> NDArray[np.int64]:

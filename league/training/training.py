@@ -47,6 +47,7 @@ from league.play.hinters import (
     query_lines,
 )
 from league.play.occupant_kinds import is_free
+from league.play.practice import initial_network, learner_settings, practice_plan
 from league.play.provenance import occupants_of, training_ancestry
 from league.settings.read import dump, other_settings, parse_stored
 from league.settings.sections import names_in
@@ -329,8 +330,8 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     torch.set_num_threads(settings.threads)
     partner = seat_occupant(env.partner)
     start = settings if anew else settings.model_copy(update={"init_from": None})
-    network = start.first_network(
-        env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
+    network = initial_network(
+        start, env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
     ).to(settings.device)
     reference = copy_of(network) if settings.kl else None
     source, ancestry = env.open_source(), training_ancestry(config)
@@ -338,7 +339,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     if anew:
         refuse_test_roster(ancestry)
     return Training(
-        learner=Learner(network, settings.learner(settings.num_train_steps), settings.seed, reference),
+        learner=Learner(network, learner_settings(settings, settings.num_train_steps), settings.seed, reference),
         plan=_plan(config, source),
         config=config,
         source=source,
@@ -353,7 +354,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 def _plan(config: TrainConfig, source: ScenarioSource) -> Practice:
     """The settings of practice: scenarios, reward, targets."""
     settings = config.training
-    plan = settings.practice(config.env, source, settings.seed)
+    plan = practice_plan(settings, config.env, source, settings.seed)
     if not settings.exact_reply:
         return plan
     exact = _exact_targets(config.env.partner, plan.rules, source.prior)
