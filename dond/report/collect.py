@@ -85,7 +85,7 @@ class RunFacts(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        return self.rounds >= self.config.schedule.total
+        return self.rounds >= self.config.total_rounds
 
     @property
     def mains(self) -> list[str]:
@@ -145,7 +145,7 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         last_seal=ledger.last_seal(),
         damage=ledger.damage(),
         weights=_check_weights(directory.blobs, members, states),
-        files=read_run_files(directory.path, over=rounds >= config.schedule.total, evaluates=evaluates, mains=mains),
+        files=read_run_files(directory.path, over=rounds >= config.total_rounds, evaluates=evaluates, mains=mains),
     )
 
 

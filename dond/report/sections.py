@@ -51,11 +51,11 @@ VALID, CUT = "answered", "answered, cut off at the limit of tokens"
 def report_of(facts: RunFacts) -> Report:
     """The whole report; for the facts see :func:`.collect.read_facts`."""
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
-    confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
+    confidence, rounds, learners = config.league.confidence, config.league.rounds, [row.name for row in config.learners]
     models = facts.expensive
-    progress = f"So far {min(facts.rounds, schedule.rounds)} of {schedule.rounds} rounds"
+    progress = f"So far {min(facts.rounds, rounds)} of {rounds} rounds"
     summary = (
-        f"{f'Over: {schedule}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
+        f"{f'Over: {config.length}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
         f"{count_noun(len(cross.members), 'member')}, {len(learners)} of them learning; seed {config.league.seed}"
     )
     return Report(

@@ -266,7 +266,7 @@ def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
         rounds = remaining if last or stage.rounds is None else min(stage.rounds, remaining)
         practiced += rounds if stage.learner(learner) is not None else 0
         remaining -= rounds
-    waits = config.schedule.occasions(learner.snapshot_every) if learner.is_oracle else 0
+    waits = config.league.occasions(learner.snapshot_every) if learner.is_oracle else 0
     return practiced - waits
 
 

@@ -15,7 +15,7 @@ from league.figures.rows import Figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.trackers import Trackers
-from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
+from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants, refuse_other_settings
 from league.play.backends import Backend, InProcess, cores
 from league.play.devices import check_devices
 from league.play.match import SEATING
@@ -24,7 +24,7 @@ from league.play.values import LearnerState, MatchResult, Member, Round, TrainRe
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
-from league.settings.read import UNUSED, Config, dump, other_settings
+from league.settings.read import UNUSED, Config, dump
 from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
@@ -134,14 +134,12 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     if config is None:
         config = started
         check_devices(config.learners)
-    refused = other_settings(directory.path, started.portable(), config.portable())
-    if refused is not None:
-        raise RunError(refused)
+    refuse_other_settings(directory.path, started.portable(), config.portable())
     if meta["source"] != _source_digest(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source has now; start a new run")
     refuse_other_occupants(directory.path, notes, occupants_of(config))
     averaging = {learner.name for learner in config.learners if learner.reservoir}
-    damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
+    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
     if damage is not None:
         watcher.warn(damage)
     if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
@@ -179,13 +177,13 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    progress, total = LeagueProgress(ledger.next_round, config.schedule, time.perf_counter()), config.schedule.total
+    progress = LeagueProgress(ledger.next_round, config.league.rounds, config.total_rounds, time.perf_counter())
     names, settings = config.logging.all_trackers if config.learners else (), config.portable().model_dump(mode="json")
     trackers = Trackers(names, directory.path, progress.first_round + 1, settings)
     watcher.on_open(config, SEATING.source(config.env), directory.path, progress.advance(progress.first_round))
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
-            for number in range(progress.first_round, total):
+            for number in range(progress.first_round, progress.total):
                 played = _play_round(config, directory.blobs, ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 progress.oracles = oracles_among(history.members)

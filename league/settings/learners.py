@@ -155,16 +155,6 @@ class OracleConfig(Section):
     newest: float | None = Field(default=0.6, gt=0, le=1, description="share of the newest one; null: as the others")
     play: Literal["likeliest", "sampled"] = "likeliest"
 
-    def member_name(self, born: int) -> str:
-        """The name of the best response after ``born`` rounds."""
-        return f"{self.name}@{born}"
-
-    def shares(self, size: int) -> list[float]:
-        """The shares of its ``size`` newest ones in practice, newest first, which add up to 1."""
-        if self.newest is None or size == 1:
-            return [1 / size] * size
-        return [self.newest, *[(1 - self.newest) / (size - 1)] * (size - 1)]
-
 
 class StageEnv(Section):
     """Changes of a stage to the league's ``env``; keys that are left out stay as they are."""

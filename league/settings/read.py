@@ -48,7 +48,6 @@ from league.settings.sections import (
     LeagueConfig,
     LoggingConfig,
     MemberConfig,
-    Schedule,
     Section,
     optional,
     refuse_mistakes,
@@ -222,9 +221,19 @@ class Config(Section):
         return any(given is not None and given.mode != "none" for given in chain(*hints))
 
     @property
-    def schedule(self) -> Schedule:
-        """The rounds of the league; a closing measurement follows them if there are learners."""
-        return Schedule(self.league.rounds, bool(self.learners))
+    def total_rounds(self) -> int:
+        """All rounds: those of practice and, if there are learners, a closing measurement.
+
+        Number ``league.rounds``, counted from 0, has no practice, and payoffs of learners from earlier rounds do not
+        count in its ratings. In the round before it no member joins and no stage ends.
+        """
+        return self.league.rounds + bool(self.learners)
+
+    @property
+    def length(self) -> str:
+        """The number of rounds in words: ``10 rounds, then a closing measurement``."""
+        rounds = self.league.rounds
+        return f"{rounds} round{'s' * (rounds != 1)}{', then a closing measurement' * bool(self.learners)}"
 
     def portable(self) -> Config:
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
@@ -297,36 +306,6 @@ def dump(config: BaseModel) -> str:
         for key in LISTS:
             values[key] = [m.name if m.name == m.spec else m.model_dump(mode="json") for m in getattr(config, key)]
     return write_yaml(values)
-
-
-def differences(earlier: BaseModel, later: BaseModel) -> list[str]:
-    """The changes from ``earlier`` to ``later``, a line per key: ``env.max_turns: 10 -> 6``."""
-    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (earlier, later))
-    changed = {key: (before.get(key, "absent"), after.get(key, "absent")) for key in before | after}
-    lines = [f"{key}: {first} -> {second}" for key, (first, second) in changed.items() if first != second]
-    return lines or ["members, learners or stages in another order"] * (earlier != later)
-
-
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value of a dumped config as text, by its dotted path; items of a list by their names."""
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        value = {item["name"]: {key: inner for key, inner in item.items() if key != "name"} for item in value}
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else key)
-    else:
-        yield path, "none" if value is None else str(value)
-
-
-def other_settings(run: os.PathLike[str], started: BaseModel, current: BaseModel) -> str | None:
-    """The reason that a run cannot be resumed with other settings than it ``started`` with; ``None`` if it can."""
-    changed = "\n  ".join(differences(started, current))
-    if not changed:
-        return None
-    return (
-        f"{run} was started with other settings:\n  {changed}\nresume it with its own (--resume {run} without "
-        f"--config), or start a new run without --resume"
-    )
 
 
 def _build(layers: list[Layer], model: type[Settings], allow: Permission = ANYTHING) -> Settings:

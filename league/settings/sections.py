@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -241,35 +241,6 @@ class EnvConfig(Section):
         return Rules(self.max_turns, self.disagree, self.message_length)
 
 
-class Schedule(NamedTuple):
-    """The rounds of a league: ``rounds`` with matches and practice, then one that only measures, if ``closing``.
-
-    Round numbers count from 0. The last round of practice adds no member and ends no stage. The closing round has no
-    practice, and payoffs of learners from earlier rounds do not count in its ratings; a league of fixed members has
-    none: nothing has changed since its last round.
-    """
-
-    rounds: int
-    closing: bool  # whether the league has learners
-
-    @property
-    def total(self) -> int:
-        """All rounds, the closing measurement included."""
-        return self.rounds + self.closing
-
-    def occasions(self, every: int) -> int:
-        """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
-        return (self.rounds - 1) // every if every else 0
-
-    def round_name(self, number: int) -> str:
-        """Round ``number`` as shown: ``round 1`` for number 0, ``the closing measurement`` after the last."""
-        return "the closing measurement" if number >= self.rounds else f"round {number + 1}"
-
-    def __str__(self) -> str:
-        """The length in words: ``10 rounds, then a closing measurement``."""
-        return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * self.closing}"
-
-
 class LeagueConfig(Section):
     """The amount of play, and the confidence of the figures."""
 
@@ -298,6 +269,14 @@ class LeagueConfig(Section):
         description="known (stored best responses) or exact (also compute the others, seconds per member where that "
         "is possible)",
     )
+
+    def occasions(self, every: int) -> int:
+        """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
+        return (self.rounds - 1) // every if every else 0
+
+    def round_name(self, number: int) -> str:
+        """Round ``number`` (from 0) as shown: ``round 1``, ``the closing measurement`` after the last."""
+        return f"round {number + 1}" if number < self.rounds else "the closing measurement"
 
 
 def spec_of_item(item: object) -> Spec | None:

@@ -35,7 +35,7 @@ from league.evaluation.matches import BOTH, PlayerLine, Terms, heldout_terms, sc
 from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
-from league.ledger.verify import refuse_other_occupants
+from league.ledger.verify import refuse_other_occupants, refuse_other_settings
 from league.play.devices import check_devices, on_device
 from league.play.hinters import (
     JUDGE,
@@ -49,7 +49,7 @@ from league.play.hinters import (
 from league.play.occupant_kinds import is_free
 from league.play.practice import initial_network, learner_settings, practice_plan
 from league.play.provenance import occupants_of, training_ancestry
-from league.settings.read import dump, other_settings, parse_stored
+from league.settings.read import dump, parse_stored
 from league.settings.sections import names_in
 from league.settings.training import TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
@@ -437,9 +437,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, a
     if settings.is_file():
         stored = parse_stored(settings, TrainConfig)
         check_needs(dict.fromkeys(names_in(stored)), allow._replace(folders=(path,)), str(path))
-        refused = other_settings(path, stored.portable(), (config or stored).portable())
-        if refused is not None:
-            raise RunError(refused)
+        refuse_other_settings(path, stored.portable(), (config or stored).portable())
         config = config or stored
     elif config is None:
         raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
