@@ -20,8 +20,9 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.solvers.solve import solve, split_scores
 from dond_marl.statistics import TEN
-from league.evaluation.evaluate import BEST, BOTH, FAIR, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation.evaluate import BEST, FAIR, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
 from league.evaluation.exploitability import FOUND
+from league.evaluation.matches import BOTH
 from league.figures.measures import PlayedFigures, score_pairs
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _mark(axes: Axes, name: str, figures: PlayedFigures, style: Style) -> None:
 
 
 def _circles(axes: Axes, evaluation: Evaluation) -> None:
-    points = np.concatenate(evaluation.played.points)
+    points = np.concatenate(evaluation.played.outcomes)
     places, number = score_pairs(points)
     if len(places) > MOST_PLACES:
         places, number = score_pairs(np.round(points / BIN) * BIN)

@@ -41,15 +41,15 @@ from dond_marl.solvers.odds import EXACT_TURNS
 from dond_marl.statistics import UNKNOWN, Estimate, holm, mean_difference, mean_of, permutation_p
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
 from hints import HinterError, HintSchedule
-from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.matches import Result, Terms, score
+from league.evaluation.evaluate import evaluate
+from league.evaluation.matches import BOTH, PlayerLine, Terms, score
 from league.ledger.run_directory import SETTINGS, RunError, new_run
 from league.play.backends import in_processes
 from league.play.hinters import hint_provider, load_local_model, no_hint_warning
 from league.play.provenance import learner_ancestry
 from league.settings.read import dump, load_config
-from league.settings.sections import EnvConfig, Occupant, PathText, Section, wrong
-from league.settings.training import HintsConfig, TrainConfig, TrainingConfig
+from league.settings.sections import EnvConfig, HintsConfig, Occupant, PathText, Section, wrong
+from league.settings.training import TrainConfig, TrainingConfig
 from league.tables.blocks import Section as TableSection
 from league.tables.figures import with_margin
 from league.tables.markdown import section_markdown
@@ -297,7 +297,7 @@ def _test_source(config: HintExperimentConfig) -> ScenarioSource:
 
 def _play(
     config: HintExperimentConfig, player: Partner, source: ScenarioSource, schedule: HintSchedule | None
-) -> Result:
+) -> PlayerLine:
     """Play every scenario in each seat, with the same noise for all players."""
     assert source.table is not None
     env = config.env

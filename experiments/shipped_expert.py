@@ -14,7 +14,7 @@ import yaml
 
 from dond.cli.shell import FILE, Command, print_line
 from dond_marl.occupants import seat_occupant
-from league.evaluation.matches import Result, Terms, heldout_terms, score
+from league.evaluation.matches import PlayerLine, Terms, heldout_terms, score
 from league.ledger.export import read_member
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import LEDGER, find_run
@@ -66,11 +66,11 @@ def _scores(network: Any, terms: Terms, *, greedy: bool) -> dict[str, dict[str, 
     return {name: _round_figures(score(expert, opponent, terms)) for name, opponent in opponents.items()}
 
 
-def _round_figures(result: Result) -> dict[str, float | int]:
-    points, (first, second) = result.points, result.as_seat
+def _round_figures(result: PlayerLine) -> dict[str, float | int]:
+    points, (both, first, second) = result.points, result.figures.values()
     means = {"points": points.mean, "low": points.low, "high": points.high}
-    seats = {"as_seat_0": round(first.mean, 3), "as_seat_1": round(second.mean, 3)}
-    figures = {"deals": round(result.deals, 4), "turns": round(result.turns, 2)}
+    seats = {"as_seat_0": round(first.points.mean, 3), "as_seat_1": round(second.points.mean, 3)}
+    figures = {"deals": round(both.deals.mean, 4), "turns": round(both.turns.mean, 2)}
     return {**{name: round(mean, 3) for name, mean in means.items()}, "n": points.n, **seats, **figures}
 
 

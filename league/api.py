@@ -212,7 +212,9 @@ def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
     if not resume:
         check_training_provenance(config)
         if config.training.algo != "bc":
-            config.training.first_network(config.env, hints=config.hints.mode != "none", seed=0)
+            from league.play.practice import initial_network
+
+            initial_network(config.training, config.env, hints=config.hints.mode != "none", seed=0)
     return config
 
 
@@ -317,8 +319,8 @@ def check_league(config: Config, *, resume: bool = False, backend: BackendConfig
     config.env.open_source()
     for member in (*config.members, *config.gate, *config.heldout):
         seat_occupant(member.spec)
-    check_devices(config.learners)
     _check_libraries(config.logging.trackers, backend or config.backend)
+    check_devices(config.learners)
     if not resume:
         check_league_provenance(config)
 

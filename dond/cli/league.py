@@ -75,7 +75,7 @@ def command(
             for line in plan_lines(config):
                 print_line(line)
             return
-    directory = start.open_folder(config, LEDGER)
+    directory = start.open_folder(None if config is None else config.logging.output_dir, LEDGER)
     STOPS.message = lambda: _stop_message(directory.path, dond("league", "--resume", directory.path))
     outcome = _run(config, directory, backend_config, start)
     print_sections(output_console(), league_sections(outcome, directory.path, details=details))

@@ -14,8 +14,7 @@ from dond_marl.files import user_path
 from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
 from league.ledger.run_names import expand_run_names
 from league.settings.layers import preset
-from league.settings.read import Config, load_config
-from league.settings.training import TrainConfig
+from league.settings.read import load_config
 
 
 class RunOptions(NamedTuple):
@@ -48,12 +47,10 @@ class RunOptions(NamedTuple):
         user_path(config.logging.output_dir)  # refused before a dry run is content with it
         return config
 
-    def open_folder(self, config: Config | TrainConfig | None, mark: str) -> RunDirectory:
-        """The folder of the new or resumed run; ``mark``: the first file of such a run."""
-        output_dir = RUNS if config is None else user_path(config.logging.output_dir)
-        if self.resume is None:
-            return new_run(output_dir)
-        return run_to_resume(self.resume, output_dir, mark, print_line)
+    def open_folder(self, output_dir: str | None, mark: str) -> RunDirectory:
+        """The folder of the resumed run, or of a new one in ``output_dir``; ``mark``: the first file of such a run."""
+        folder = RUNS if output_dir is None else user_path(output_dir)
+        return new_run(folder) if self.resume is None else run_to_resume(self.resume, folder, mark, print_line)
 
 
 def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any], Any]:

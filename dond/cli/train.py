@@ -65,7 +65,7 @@ def _train(config: TrainConfig | None, start: RunOptions) -> None:
     from league.results.training import QuietTrainWatcher, TrainWatcher, score_sections
     from league.training.training import train
 
-    directory = start.open_folder(config, SETTINGS)
+    directory = start.open_folder(None if config is None else config.logging.output_dir, SETTINGS)
     go_on = dond("train", "--resume", directory.path)
     console = output_console()
     live = LiveTrainWatcher(console) if console.is_terminal and not start.quiet else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -62,6 +62,8 @@ class RunFacts(NamedTuple):
     meta: Mapping[str, str]
     notes: Mapping[str, str]  # of the start: machine and origin, as JSON; not covered by a seal
     rounds: int  # committed
+    is_over: bool  # whether these are all of them
+    mains: Sequence[str]  # learners with the role main
     stages: tuple[int, ...]  # the stage of each round
     members: tuple[Member, ...]
     expensive: frozenset[str]  # members that are, or may be, expensive to query
@@ -82,14 +84,6 @@ class RunFacts(NamedTuple):
     damage: str | None  # a sentence if the rows do not match their seals
     weights: tuple[int, int]  # files that the ledger names, and missing or damaged ones among them
     files: RunFiles
-
-    @property
-    def is_over(self) -> bool:
-        return self.rounds >= self.config.schedule.total
-
-    @property
-    def mains(self) -> list[str]:
-        return [learner.name for learner in self.config.learners if learner.role == "main"]
 
 
 def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
@@ -117,7 +111,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
 def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
     history, responses, rounds = history_of(ledger, config), responses_of(config, ledger.allow), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
-    mains = any(learner.role == "main" for learner in config.learners)
+    mains, over = [row.name for row in config.learners if row.role == "main"], rounds >= config.total_rounds
     models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]
     expensive = frozenset(member.name for member in members if member.maybe_costly(ledger.allow))
     return RunFacts(
@@ -126,6 +120,8 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         meta=ledger.meta(),
         notes=ledger.notes(),
         rounds=rounds,
+        is_over=over,
+        mains=mains,
         stages=tuple(history.stages),
         members=members,
         expensive=expensive,
@@ -145,7 +141,7 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         last_seal=ledger.last_seal(),
         damage=ledger.damage(),
         weights=_check_weights(directory.blobs, members, states),
-        files=read_run_files(directory.path, over=rounds >= config.schedule.total, evaluates=evaluates, mains=mains),
+        files=read_run_files(directory.path, over=over, evaluates=evaluates, mains=bool(mains)),
     )
 
 

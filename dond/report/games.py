@@ -176,7 +176,7 @@ def _dialogue(heading: str, record: GameRecord, candidate: CandidateGame, ledger
         for step in game
         if step.action is not None
     )
-    played_in = ledger.config().schedule.round_name(candidate.round)
+    played_in = ledger.config().league.round_name(candidate.round)
     return Dialogue(
         f"{heading}, of {played_in}",
         record,

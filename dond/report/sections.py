@@ -51,11 +51,11 @@ VALID, CUT = "answered", "answered, cut off at the limit of tokens"
 def report_of(facts: RunFacts) -> Report:
     """The whole report; for the facts see :func:`.collect.read_facts`."""
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
-    confidence, schedule, learners = config.league.confidence, config.schedule, [row.name for row in config.learners]
+    confidence, rounds, learners = config.league.confidence, config.league.rounds, [row.name for row in config.learners]
     models = facts.expensive
-    progress = f"So far {schedule.displayed_rounds(facts.rounds)} of {schedule.rounds} rounds"
+    progress = f"So far {min(facts.rounds, rounds)} of {rounds} rounds"
     summary = (
-        f"{f'Over: {schedule}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
+        f"{f'Over: {config.length}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
         f"{count_noun(len(cross.members), 'member')}, {len(learners)} of them learning; seed {config.league.seed}"
     )
     return Report(
@@ -132,7 +132,7 @@ def curriculum(facts: RunFacts) -> Section:
         current = "with the league" if facts.is_over else "still on"
         ended = f"after round {ends[i][0] + 1}" if i in ends else current if played else ""
         reason = ends[i][1].reason if i in ends else ""
-        count = count_cell(sum(config.schedule.phase(number) != "measures" for number in played))
+        count = count_cell(sum(number < config.league.rounds for number in played))
         rows.append(TableRow(stage.name, (describe(config, stage).partition(": ")[2], span, count, ended, reason)))
     heads = ("what it changes; when it ends", "rounds", "number", "ended", "why")
     return Section("curriculum", "Curriculum", (), (Table("Stages", heads, tuple(rows), label="stage"),))
@@ -140,7 +140,7 @@ def curriculum(facts: RunFacts) -> Section:
 
 def _rounds_of_stage(config: Config, played: Sequence[int]) -> str:
     """The rounds of a stage, from 1, and the closing measurement: ``3 to 4 and the closing measurement``."""
-    rounds = [number + 1 for number in played if config.schedule.phase(number) != "measures"]
+    rounds = [number + 1 for number in played if number < config.league.rounds]
     closing = ["the closing measurement"] if len(rounds) < len(played) else []
     first, last = (rounds or [0])[0], (rounds or [0])[-1]
     span = [] if not rounds else [str(first)] if first == last else [f"{first} to {last}"]

@@ -68,8 +68,8 @@ class LiveWatcher(PlainWatcher):
         self._draw(progress)
 
     def _draw(self, progress: LeagueProgress) -> None:
-        completed = min(progress.rounds, progress.schedule.rounds)
-        self._bars.update(self._rounds, completed=completed, total=progress.schedule.rounds)
+        completed = min(progress.rounds, progress.practice)
+        self._bars.update(self._rounds, completed=completed, total=progress.practice)
         self._bars.update(self._matches, completed=progress.matches, total=progress.matches_in_round)
         self._status = " · ".join(status_parts(progress))
         self._show()

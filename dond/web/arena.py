@@ -25,9 +25,8 @@ from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
-from league.evaluation.evaluate import BOTH, line_of
-from league.evaluation.matches import Terms, play
-from league.figures.measures import NUMBER, PlayedFigures, measures_of_games, score_pairs
+from league.evaluation.matches import BOTH, Terms, play
+from league.figures.measures import NUMBER, PlayedFigures, score_pairs
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -68,19 +67,16 @@ def play_match(
     """
     terms = Terms(source, source.block(seed, 0, scenarios), rules, seed, CONFIDENCE)
     first, second = occupants
-    games = play(terms, names[0], (first, first), names[1], second).games
-    counted = games[0].valid, games[1].valid
-    opens, answers = (measures_of_games(games[seat], seat) for seat in (0, 1))
-    line = line_of(names[0], terms, (opens, answers), counted)
-    other = line_of(names[1], terms, (measures_of_games(games[1], 0), measures_of_games(games[0], 1)), counted[::-1])
+    games = play(terms, names[0], (first, first), names[1], second)
+    line, other = games.line(names[0], terms), games._replace(games=games.games[::-1]).line(names[1], terms)
     ranked_games: list[tuple[float, GameRecord]] = []
-    for order, measured in enumerate((opens, answers)):
-        exported = records_of(games[order], names if order == 0 else names[::-1], source=source.label, seed=seed)
+    for order, measured in enumerate(games.measures()):
+        exported = records_of(games.games[order], names if order == 0 else names[::-1], source=source.label, seed=seed)
         exported = name_occupants(exported, Noise(seed, (order,), scenarios))
         ranked_games += zip(np.nan_to_num(measured["welfare"], nan=1.0).tolist(), exported, strict=True)
     ranked = [record for _, record in sorted(ranked_games, key=lambda game: game[0])]
     # Places are rounded to half a point of ten, so that circles do not overlap.
-    places, number = score_pairs(np.round(np.concatenate(line.points) * 2) / 2)
+    places, number = score_pairs(np.round(np.concatenate(line.outcomes) * 2) / 2)
     points, partner_points = (line.tally[:, NUMBER[figure]].pooled() for figure in ("points", "left"))
     return Match(
         names,

@@ -77,7 +77,7 @@ class LeagueView(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        return self.rounds >= self.config.schedule.total
+        return self.rounds >= self.config.total_rounds
 
     @property
     def resume_command(self) -> str:
@@ -218,7 +218,7 @@ class Follower:
         order = [index_of[row.member] for row in standings]
         means = np.ma.masked_invalid(cross.payoffs().mean).mean(axis=1).filled(np.nan)  # over the seats with games
         members = ledger.members()
-        over = history.round >= config.schedule.total
+        over = history.round >= config.total_rounds
         mains = [member.name for member in members if member.role == "main"]
         played = history.stages[: config.league.rounds]
         current = (history.stages or [0])[-1]

@@ -42,7 +42,7 @@ from dond_marl.scenarios.data import DEFAULT_DATA_DIR, DataError
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import HintSource, Partner
 from league.ledger.run_directory import RUNS, SETTINGS, runs_in
-from league.settings.training import HintMode, HintsConfig
+from league.settings.sections import HintMode, HintsConfig
 from partners.equilibrium import check_game
 from partners.llm.partner import LLMPartner
 

@@ -31,6 +31,7 @@ from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups, two_sided_q
 from league.bench.protocol import ALL, CONFIDENCE, HEADLINE, SLICES, Field
 from league.bench.results import Row
 from league.evaluation.matches import MEMBER, SeatGames
+from league.figures.measures import tally_of
 from league.figures.tally import Tally
 from league.play.values import Answers
 from league.standings.references import reference_of, stored_references
@@ -58,7 +59,7 @@ def _train_programs() -> frozenset[str]:
     return frozenset(program for member in roster(TRAIN) for program in programs(member))
 
 
-MEASURES = {"points": "own", "left": "left", "deal": "deal", "welfare": "welfare"}  # key of a cell: of each game
+MEASURES = {"points": "points", "left": "left", "deal": "deals", "welfare": "welfare"}  # key of a cell: figure
 DIGITS = 6  # of a figure in a line
 Cell = tuple[int, int]  # the partner's number and the member's seat
 
@@ -83,10 +84,8 @@ def partner_games(replicates: Iterable[SeatGames], field: Field) -> PartnerGames
             answers[name] = answers.get(name, Answers()) + counts
         by_seat = []
         for seat, (games, measured) in enumerate(zip(played.games, played.measures(), strict=True)):
-            values = np.stack([measured[name] for name in MEASURES.values()])
-            slices = np.stack([mask[seat] for mask in field.slices.values()])[:, None] & games.valid
-            counted = slices & ~np.isnan(values)  # [slices, measures, N]
-            by_seat.append(Tally.of(np.broadcast_to(values, counted.shape), groups, counted))
+            slices = np.stack([mask[seat] for mask in field.slices.values()])
+            by_seat.append(tally_of(measured, groups, slices & games.valid, MEASURES.values()))
             acts = games.act[games.valid, seat::2]
             insists += int((acts == Act.INSIST).sum())
             offers += int(np.isin(acts, (Act.PROPOSE, Act.INSIST)).sum())

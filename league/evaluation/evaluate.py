@@ -11,36 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.errors import NotComputable
-from dond_marl.game import SEATS, Rules
+from dond_marl.game import Rules
 from dond_marl.occupants import Spec, occupant_name, seat_occupant
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource
-from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query
+from dond_marl.seats import Bools, Partner, expensive_to_query
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import Value
-from dond_marl.statistics import UNKNOWN, Estimate, scenario_groups
+from dond_marl.statistics import UNKNOWN, Estimate
 from league.evaluation.exploitability import FOUND, ResponsePair, best_known_response, play_response, response_values
-from league.evaluation.matches import Terms, play
-from league.figures.measures import (
-    FIGURES,
-    NUMBER,
-    Measures,
-    PlayedFigures,
-    figures,
-    measures_of_concepts,
-    tally_of,
-)
-from league.figures.tally import Tally
+from league.evaluation.matches import VIEWS, PlayerLine, Terms, by_view, line_of, score
+from league.figures.measures import FIGURES, NUMBER, PlayedFigures, measures_of_concepts
 from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.play.values import Answers
 from partners.catalogue import scripted_names
 from partners.mixture import Mixture
 
-BOTH = "both seats"
-VIEWS = (BOTH, *SEATS)
 HELDOUT = {"lewis": "test", "dialogues": "test"}  # the default split of an evaluation
 ENDLESS = 1_000  # default number of scenarios from a source without a table
 HUMANS = "humans"
@@ -52,15 +39,6 @@ PROTOCOLS = {  # how a network plays: stated in every output, because figures de
 MIXED = "is a mixture that contains a network; the network samples (put greedy=True on the network to change that)"
 BEST = "best response"
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
-
-
-class PlayerLine(NamedTuple):
-    """One player or one point of reference: its games in each seat, and its figures by view."""
-
-    name: str
-    points: tuple[Doubles, Doubles]  # by seat: own and the partner's points of ten in each game that counts, [N, 2]
-    tally: Tally  # [seat, figure, GROUPS]
-    figures: Mapping[str, PlayedFigures]
 
 
 class Evaluation(NamedTuple):
@@ -116,19 +94,17 @@ def evaluate(
     terms = Terms(source, scenarios_of(source, sample, seed), rules, seed, confidence)
     sighted = {name: player, opponent: partner}
     report(f"{name} plays {opponent}")
-    games = play(terms, name, (player, player), opponent, partner)
-    counted = games.games[0].valid, games.games[1].valid
-    played = line_of(name, terms, games.measures(), counted)
+    played = score(player, partner, terms, names=(name, opponent))
     protocols, notes = _protocols(sighted)
     best, values = None, None
     if exact or is_free(partner):
         tried = {name: player} if is_free(player) else {}
         if not expensive_to_query(player.traits):
             tried |= {scripted: seat_occupant(scripted) for scripted in scripted_names()}
-        best, values = _best_response(terms, tried, opponent, partner, counted, notes, report)
+        best, values = _best_response(terms, tried, opponent, partner, played.counted, notes, report)
     else:
         notes.append(f"no best response to {opponent}: {IN_GAMES_ONLY}")
-    points = points_of_reference(terms, counted)
+    points = points_of_reference(terms, played.counted)
     costly = {seated for seated, occupant in sighted.items() if expensive_to_query(occupant.traits)}
     rivals = [line for line in (best, *points) if line is not None and line.name in (BEST, FOUND, NASH)]
     return Evaluation(
@@ -145,7 +121,7 @@ def evaluate(
         values=values,
         points=points,
         shares={rival.name: _shares(played, rival, confidence) for rival in rivals},
-        answers={seated: counts for seated, counts in games.answers.items() if counts.fallbacks or seated in costly},
+        answers={seated: counts for seated, counts in played.answers.items() if counts.fallbacks or seated in costly},
         protocols=protocols,
     )
 
@@ -196,7 +172,7 @@ def _best_response(
     label = BEST if exact else FOUND
     report(f"{label} plays {opponent}")
     try:
-        best = line_of(label, terms, play_response(terms, label, response, opponent, partner), counted)
+        best = play_response(terms, label, response, opponent, partner, counted)
     except NotComputable as reason:
         notes.append(f"no best response to {opponent} is played: {reason}")
         return None, values
@@ -245,29 +221,10 @@ def human_figures(line: HumanLine) -> dict[str, PlayedFigures]:
     return dict(zip(VIEWS, (all_sides, *seats), strict=True))
 
 
-def line_of(
-    name: str, terms: Terms, seats: tuple[Measures, Measures], counted: tuple[Bools, Bools] | None = None
-) -> PlayerLine:
-    """The line of games by seat, one per scenario of the terms, of which only the ``counted`` enter, by default all."""
-    groups = scenario_groups(terms.scenarios)
-    masks = counted or (np.ones(len(groups), dtype=np.bool_),) * 2
-    tally = Tally.stack([tally_of(measured, groups, mask) for measured, mask in zip(seats, masks, strict=True)])
-    first, second = (
-        np.stack([measured["own"], measured["left"]], axis=1)[mask] for measured, mask in zip(seats, masks, strict=True)
-    )
-    by_view = {view: figures(cell, terms.confidence) for view, cell in _by_view(tally).items()}
-    return PlayerLine(name, (first, second), tally, by_view)
-
-
 def _shares(line: PlayerLine, rival: PlayerLine, confidence: float) -> dict[str, Estimate]:
     """Own points as a share of the rival's in the same games, paired, by view."""
-    points, rival_points = (_by_view(player.tally[:, NUMBER["points"]]) for player in (line, rival))
+    points, rival_points = (by_view(player.tally[:, NUMBER["points"]]) for player in (line, rival))
     return {view: points[view].ratio(rival_points[view], confidence) for view in VIEWS}
-
-
-def _by_view(tally: Tally) -> dict[str, Tally]:
-    """A tally ``[seat, ...]`` pooled over both seats, and that of each seat."""
-    return dict(zip(VIEWS, (tally.pooled(), tally[0], tally[1]), strict=True))
 
 
 def scenarios_of(source: ScenarioSource, sample: int | None, seed: int) -> Scenarios:

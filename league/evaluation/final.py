@@ -32,7 +32,7 @@ from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.values import Exploitability
 from dond_marl.statistics import GROUPS, Estimate, Estimates, scenario_groups, worst_tenth_weights
-from league.evaluation.evaluate import PlayerLine, line_of, points_of_reference, scenarios_of
+from league.evaluation.evaluate import points_of_reference, scenarios_of
 from league.evaluation.exploitability import (
     FOUND,
     SplitGains,
@@ -41,8 +41,8 @@ from league.evaluation.exploitability import (
     play_response,
     split_gains,
 )
-from league.evaluation.matches import PlayError, Terms, play
-from league.figures.measures import NUMBER, Measures, measures_of_games
+from league.evaluation.matches import PlayerLine, PlayError, SeatGames, Terms, play, score
+from league.figures.measures import NUMBER
 from league.figures.tally import Tally, scenario_weights, with_interval
 from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.standings.references import PRIOR, Side, reference_of, stored_references
@@ -54,7 +54,6 @@ BY_ODDS, ON_FILE = "response by its odds", "stored response"
 REPLICATES = 1_000  # of the bootstraps
 LEAST = 1e-9  # points of ten; a reference below it has no shares
 AFFORDABLE = 5.0  # seconds of one core: slower responses to partners with memory are not computed
-SeatMeasures = tuple[Measures, Measures]  # of one player's games in each seat
 
 
 class ReferenceMark(NamedTuple):
@@ -163,13 +162,13 @@ def final_evaluation(
             continue
         report(f"the reference for {opponent}")
         try:
-            games = _play_mains(terms, opponent, partner, mains, notes)
+            lines = _play_mains(terms, opponent, partner, mains, notes)
             marks, best_known = _reference_and_best_known(terms, opponent, partner, opponents[opponent], notes, report)
         except PlayError as error:
             notes.append(f"{opponent} is left out: {error}")
             continue
-        for name, measured in games.items():
-            matchups[name].append(Matchup(opponent, line_of(name, terms, measured), marks, best_known))
+        for name, played in lines.items():
+            matchups[name].append(Matchup(opponent, played, marks, best_known))
     evaluations = []
     for name, player in mains.items():
         if not matchups[name]:
@@ -186,25 +185,20 @@ def final_evaluation(
 
 def _play_mains(
     terms: Terms, opponent: str, partner: Partner, mains: Mapping[str, Partner], notes: list[str]
-) -> dict[str, SeatMeasures]:
+) -> dict[str, PlayerLine]:
     """The games of every member against an opponent; a member that fails is noted and left out.
 
     Raises :class:`PlayError` where the opponent fails.
     """
-    games = {}
+    lines = {}
     for name, player in mains.items():
         try:
-            games[name] = _play(terms, name, (player, player), opponent, partner)
+            lines[name] = score(player, partner, terms, names=(name, opponent), complete=True)
         except PlayError as error:
             if error.player == opponent:
                 raise
             notes.append(f"{name} does not play {opponent}: {error}")
-    return games
-
-
-def _play(terms: Terms, name: str, players: tuple[Partner, Partner], opponent: str, partner: Partner) -> SeatMeasures:
-    """The measures of games that all count. Raises :class:`PlayError`."""
-    return play(terms, name, players, opponent, partner, complete=True).measures()
+    return lines
 
 
 def _reference_and_best_known(
@@ -252,7 +246,8 @@ def _reference_and_best_known(
             pass
         else:
             if response.exact:
-                return (ReferenceMark(EXACT, played[0]["own"]), ReferenceMark(EXACT, played[1]["own"])), None
+                first, second = (ReferenceMark(EXACT, outcomes[:, 0]) for outcomes in played.outcomes)
+                return (first, second), None
     else:
         notes.append(
             f"no reference is computed for {opponent}: with its memory that takes minutes, and none is stored for it "
@@ -281,20 +276,19 @@ def _stored_response(terms: Terms, seat: int, side: Side) -> BestKnown:
 
 
 def _best_of_zoo(
-    terms: Terms, opponent: str, partner: Partner, by_odds: SeatMeasures | None
+    terms: Terms, opponent: str, partner: Partner, by_odds: PlayerLine | None
 ) -> tuple[BestKnown, BestKnown]:
     """The best points against a partner in each seat: of the scripted zoo, and of a response by its odds."""
     tried = {} if by_odds is None else {BY_ODDS: by_odds}
     for name in roster(TRAIN):
         try:
-            player = seat_occupant(name)
-            tried[name] = _play(terms, name, (player, player), opponent, partner)
+            tried[name] = score(seat_occupant(name), partner, terms, names=(name, opponent), complete=True)
         except PlayError as error:
             if error.player == opponent:
                 raise
     first, second = (
         max(
-            (BestKnown(name, float(games[seat]["own"].mean())) for name, games in tried.items()),
+            (BestKnown(name, float(line.outcomes[seat][:, 0].mean())) for name, line in tried.items()),
             key=lambda best: best.points,
         )
         for seat in (0, 1)
@@ -315,13 +309,12 @@ def _evaluate_member(
     marks = np.array([[mark.points for mark in matchup.marks] for matchup in matchups])
     reference = Tally.of(marks, scenario_groups(terms.scenarios))
     exact = np.array([[mark.kind == EXACT for mark in matchup.marks] for matchup in matchups])
-    games = play(terms, name, (player, player), name, player, complete=True).games[0]  # seen from each seat
-    alone = line_of(name, terms, (measures_of_games(games, 0), measures_of_games(games, 1)))
+    opened, answers = play(terms, name, (player, player), name, player, complete=True)
+    alone = SeatGames((opened[0], opened[0]), answers).line(name, terms)  # one game, seen from each seat
     exploited = []
     for exploiter_name, exploiter in exploiters_by_name.items():
         try:
-            seats = _play(terms, exploiter_name, (exploiter, exploiter), name, player)
-            tally = line_of(exploiter_name, terms, seats).tally
+            tally = score(exploiter, player, terms, names=(exploiter_name, name), complete=True).tally
             exploited.append(_exploiter_result(exploiter_name, tally, alone.tally, points, terms.confidence))
         except PlayError as error:
             notes.append(f"the exploiter {exploiter_name} is left out: {error}")

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 from dond_marl.occupants import SpecLike, occupant_name, seat_occupant
 from dond_marl.seats import Partner
-from league.evaluation.matches import Result, heldout_terms, score
+from league.evaluation.matches import PlayerLine, heldout_terms, score
 
 
-def heldout_score(member: SpecLike | Partner, against: SpecLike = "heuristic", *, seed: int = 0) -> Result:
+def heldout_score(member: SpecLike | Partner, against: SpecLike = "heuristic", *, seed: int = 0) -> PlayerLine:
     """Score of ``member`` against ``against`` under the default rules, each held-out scenario once in either seat.
 
     Raises :class:`~dond_marl.occupants.OccupantNameError` and :class:`~dond_marl.rollout.OccupantError`.

@@ -1,11 +1,15 @@
-"""Games of a player in both seats of the same scenarios, against one partner, and its scores.
+"""Games of a player in both seats of the same scenarios, against one partner, their tally and their figures.
 
-Every scenario is played once in each seat, with the same noise for all players. K = scenarios.
+``dond evaluate``, a league's final evaluation, the benchmark, the arena and the closing score of a training all
+:func:`play`, and sum their games with :func:`league.figures.measures.tally_of`. Every scenario is played once in each
+seat, with the same noise for all players.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,13 +20,15 @@ from dond_marl.errors import RunFailure, error_line
 from dond_marl.game import SEATS, Rules
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
-from dond_marl.seats import UNREACHED_BOUND, Decisions, HintSource, Partner, Turns
-from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
-from league.figures.measures import Measures, measures_of_games
+from dond_marl.seats import UNREACHED_BOUND, Bools, Decisions, Doubles, HintSource, Partner, Turns
+from dond_marl.statistics import Estimate, scenario_groups
+from league.figures.measures import Measures, PlayedFigures, figures, measures_of_games, tally_of
 from league.figures.tally import Tally
 from league.play.values import Answers, answers_of, unreachable_member
 
 MEMBER, PARTNER = "the member", "its partner"  # as a score's answers name them
+BOTH = "both seats"
+VIEWS = (BOTH, *SEATS)
 
 
 class PlayError(OccupantError):
@@ -76,6 +82,55 @@ class Terms(NamedTuple):
         )
 
 
+@dataclass(frozen=True)
+class PlayerLine:
+    """One player or one point of reference: the outcomes of its games in each seat, their tally, and its figures."""
+
+    name: str
+    outcomes: tuple[Doubles, Doubles]  # by seat: own and the partner's points of ten in each game that counts, [N, 2]
+    tally: Tally  # [seat, figure, GROUPS]
+    confidence: float
+    counted: tuple[Bools, Bools]  # by seat: mask of the games that count
+    answers: Mapping[str, Answers]  # of both players, by name
+
+    @cached_property
+    def figures(self) -> Mapping[str, PlayedFigures]:
+        """The figures by view: of both seats, and of each."""
+        return {view: figures(cell, self.confidence) for view, cell in by_view(self.tally).items()}
+
+    @property
+    def points(self) -> Estimate:
+        """Own points of ten, both seats."""
+        return self.figures[BOTH].points
+
+    @property
+    def deals(self) -> float:
+        """Share of games with a deal, both seats."""
+        return self.figures[BOTH].deals.mean
+
+
+def by_view(tally: Tally) -> dict[str, Tally]:
+    """A tally ``[seat, ...]`` pooled over both seats, and that of each seat."""
+    return dict(zip(VIEWS, (tally.pooled(), tally[0], tally[1]), strict=True))
+
+
+def line_of(
+    name: str,
+    terms: Terms,
+    seats: tuple[Measures, Measures],
+    counted: tuple[Bools, Bools] | None = None,
+    answers: Mapping[str, Answers] = MappingProxyType({}),
+) -> PlayerLine:
+    """The line of games by seat, one per scenario of the terms, of which only the ``counted`` enter, by default all."""
+    groups = scenario_groups(terms.scenarios)
+    masks = counted or (np.ones(len(groups), dtype=np.bool_), np.ones(len(groups), dtype=np.bool_))
+    tally = Tally.stack([tally_of(measured, groups, mask) for measured, mask in zip(seats, masks, strict=True)])
+    first, second = (
+        np.stack([measured["own"], measured["left"]], axis=1)[mask] for measured, mask in zip(seats, masks, strict=True)
+    )
+    return PlayerLine(name, (first, second), tally, terms.confidence, masks, answers)
+
+
 class SeatGames(NamedTuple):
     """The games of one player against one partner, in seat_0 and in seat_1, and the answer counts of both by name."""
 
@@ -86,17 +141,10 @@ class SeatGames(NamedTuple):
         """The measures of all games by the player's seat."""
         return measures_of_games(self.games[0], 0), measures_of_games(self.games[1], 1)
 
-    def tally(self) -> Tally:
-        """Own points, deals and turns, ``[seat, 3, GROUPS]``, by the player's seat; they need no solved scenarios.
-
-        Games in which a seat was not reached are left out.
-        """
-        groups, tallies = scenario_groups(self.games[0].scenarios), []
-        for seat, games in enumerate(self.games):
-            points = points_of_ten(games.scores, games.scenarios.pool_values)[:, seat]
-            values = np.stack([points, games.deal, games.turns])
-            tallies.append(Tally.of(values, groups, np.broadcast_to(games.valid, values.shape)))
-        return Tally.stack(tallies)
+    def line(self, name: str, terms: Terms, counted: tuple[Bools, Bools] | None = None) -> PlayerLine:
+        """The player's line under ``name``, by default over all games in which both seats were reached."""
+        first, second = self.games
+        return line_of(name, terms, self.measures(), counted or (first.valid, second.valid), self.answers)
 
 
 def play(
@@ -161,25 +209,15 @@ def heldout_terms(rules: Rules = Rules(), seed: int = 0) -> Terms:
     return Terms(source, source.table, rules, seed)
 
 
-class Result(NamedTuple):
-    """Points of ten of the member scored, with intervals over scenarios, and the share of games with a deal."""
-
-    points: Estimate  # both seats
-    as_seat: tuple[Estimate, Estimate]
-    deals: float
-    turns: float  # acts of both seats per game
-    answers: Mapping[str, Answers] = MappingProxyType({})  # of players with fallback acts
-
-
-def score(member: Partner, against: Partner, terms: Terms, hints: HintSource | None = None) -> Result:
-    """Play ``member`` against one partner; ``hints`` advises ``member``. Raises as :func:`play` does."""
-    played = play(terms, MEMBER, (member, member), PARTNER, against, hints=hints)
-    tally, confidence = played.tally(), terms.confidence
-    points, deals, turns = (tally[:, i] for i in range(3))
-    return Result(
-        points=points.pooled().mean(confidence),
-        as_seat=(points[0].mean(confidence), points[1].mean(confidence)),
-        deals=float(deals.pooled().means()),
-        turns=float(turns.pooled().means()),
-        answers={name: counts for name, counts in played.answers.items() if counts.fallbacks},
-    )
+def score(
+    member: Partner,
+    against: Partner,
+    terms: Terms,
+    hints: HintSource | None = None,
+    *,
+    names: tuple[str, str] = (MEMBER, PARTNER),
+    complete: bool = False,
+) -> PlayerLine:
+    """:func:`play` ``member`` in both seats against one partner, and return its line; ``hints`` advises ``member``."""
+    played = play(terms, names[0], (member, member), names[1], against, hints=hints, complete=complete)
+    return played.line(names[0], terms)

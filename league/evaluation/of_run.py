@@ -110,7 +110,6 @@ def _provenance_notes(pasts: Mapping[str, Ancestry], opponents: Mapping[str, Spe
 def _rewards(config: Config, mains: Collection[str]) -> Iterator[str]:
     """Notes on main members that trained on other rewards than their own points."""
     for learner in config.learners:
-        changed = (stage.learner(learner) for stage in config.curriculum)
-        rewards = sorted({learner.reward, *(version.reward for version in changed if version is not None)} - {OWN})
+        rewards = sorted({version.reward for version in config.versions(learner)} - {OWN})
         if learner.name in mains and rewards:
             yield f"{learner.name} was rewarded by {', '.join(rewards)} in training, not only by its own points"

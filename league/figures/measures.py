@@ -8,7 +8,7 @@ game are always the share of deals times the points per deal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, NamedTuple, get_type_hints
 
 import numpy as np
@@ -161,15 +161,17 @@ def measures_of_concepts(solutions: Solutions, concepts: Mapping[str, Concept]) 
     return outcomes
 
 
-def tally_of(measured: Measures, groups: Rows, counted: Bools) -> Tally:
-    """The tally ``[figures, GROUPS]`` of one player's games in one seat, in the order of :data:`FIGURES`.
+def tally_of(measured: Measures, groups: Rows, counted: Bools, names: Iterable[str] = FIGURES) -> Tally:
+    """The tally ``[..., figures, GROUPS]`` of one player's games in one seat, by default of all :data:`FIGURES`.
 
-    ``groups[N]``: the groups of the games' scenarios; ``counted[N]``: mask of the games that count.
+    ``groups[N]``: the groups of the games' scenarios; ``counted[..., N]``: masks of the games that count.
     """
-    rows = np.stack([measured[terms.measure] for terms in FIGURES.values()])
+    described = [FIGURES[name] for name in names]
+    rows = np.stack([measured[terms.measure] for terms in described])
     with_deal = measured["deal"] > 0
-    among = np.stack([counted & with_deal if terms.per_deal else counted for terms in FIGURES.values()])
-    return Tally.of(rows, groups, among & ~np.isnan(rows))
+    masks = np.stack([counted & with_deal if terms.per_deal else counted for terms in described], axis=-2)
+    among = masks & ~np.isnan(rows)
+    return Tally.of(np.broadcast_to(rows, among.shape), groups, among)
 
 
 def figures(tally: Tally, confidence: float) -> PlayedFigures:

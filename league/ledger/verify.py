@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from dond_marl.batch import Games
 from dond_marl.occupants import OccupantNameError, missing_needs
@@ -109,6 +112,34 @@ def refuse_other_occupants(run: Path, started: Mapping[str, str], current: Mappi
                 f"{run}: {name} was {label(before, short=False)} at the start and is {label(other, short=False)} now; "
                 "bring back the former file, prompt or environment (such as a service's key), or start a new run"
             )
+
+
+def refuse_other_settings(run: Path, started: BaseModel, current: BaseModel) -> None:
+    """Raise :class:`RunError` if a run would be resumed with other settings than it ``started`` with."""
+    if changed := "\n  ".join(differences(started, current)):
+        raise RunError(
+            f"{run} was started with other settings:\n  {changed}\nresume it with its own (--resume {run} without "
+            f"--config), or start a new run without --resume"
+        )
+
+
+def differences(earlier: BaseModel, later: BaseModel) -> list[str]:
+    """The changes from ``earlier`` to ``later``, a line per key: ``env.max_turns: 10 -> 6``."""
+    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (earlier, later))
+    changed = {key: (before.get(key, "absent"), after.get(key, "absent")) for key in before | after}
+    lines = [f"{key}: {first} -> {second}" for key, (first, second) in changed.items() if first != second]
+    return lines or ["members, learners or stages in another order"] * (earlier != later)
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every value of a dumped config as text, by its dotted path; items of a list by their names."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        value = {item["name"]: {key: inner for key, inner in item.items() if key != "name"} for item in value}
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else key)
+    else:
+        yield path, "none" if value is None else str(value)
 
 
 def _weights_intact(

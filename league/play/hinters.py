@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.seats import Hinter, Traits, expensive_to_query
 from hints import ExpertHinter, HintSchedule, RandomHinter
-from league.settings.training import HintsConfig
+from league.settings.sections import HintsConfig
 from partners.llm.partner import LocalLLMPartner
 from partners.llm.remote.failures import duration_text
 from partners.llm.service import resolve_provider

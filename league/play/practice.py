@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import torch
@@ -13,7 +14,8 @@ from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import Act
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import OccupantError
-from dond_marl.seats import Decisions, Partner, Turns
+from dond_marl.scenarios.sources import ScenarioSource
+from dond_marl.seats import UNREACHED_BOUND, Decisions, Partner, Turns
 from league.play.blobs import RESERVOIR_KEY, name_of, read_blob
 from league.play.devices import DeviceError, on_device
 from league.play.hinters import league_hint_schedule
@@ -23,13 +25,16 @@ from league.play.values import LearnerState, Meeting, TrainResult, TrainTask
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.settings.sections import EnvConfig
+from league.settings.training import Hyperparameters
 from partners.learning.average_policy import RESERVOIR, AveragePolicy
+from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Session, in_practice
-from partners.learning.rewards import RewardFailure
+from partners.learning.practice import Opponent, Practice, Session, in_practice
+from partners.learning.rewards import RewardFailure, reward_of
+from partners.learning.settings import LearnerSettings
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import Weights, network_note, pack
-from partners.network.network import PolicyNetwork, copy_of
+from partners.network.network import NetworkShape, PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from partners.provenance import KEYS, NO_PAST, Ancestry
 
@@ -38,9 +43,9 @@ def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[
     """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
     pasts = league_ancestries(config)
     members = tuple(sorted(member.name for member in config.members))
+    layout, hinted, seed = config.layout, config.gives_hints, config.league.seed
     for learner in learners:
-        past = pasts[learner.name]
-        yield learner.name, *first_state(learner, config.layout, config.gives_hints, config.league.seed, past, members)
+        yield learner.name, *first_state(learner, layout, hinted, seed, pasts[learner.name], members)
 
 
 def first_state(
@@ -59,10 +64,71 @@ def first_state(
     :class:`partners.learning.first_weights.FirstWeightsError`.
     """
     seed = learner_seed(seed, learner.name)
-    network = learner.first_network(layout, hints=hinted, seed=seed, members=members)
+    network = initial_network(learner, layout, hints=hinted, seed=seed, members=members)
     first = make_learner(learner, network, seed, 1)
     content = pack(first.state()[0], {**network_note(network), **past.note()})
     return LearnerState(name_of(content), 0, 0, 0), content
+
+
+def network_shape(
+    settings: Hyperparameters, env: EnvConfig, hints: bool, members: tuple[str, ...] = ()
+) -> NetworkShape:
+    """The shape of a learner's network for this game.
+
+    ``hints``: whether it observes hints; ``members``: names that its belief head distinguishes, used with beliefs.
+    """
+    return NetworkShape(
+        env.max_count,
+        env.max_turns,
+        env.reveal_partner_utilities,
+        hints,
+        settings.hidden,
+        settings.sorted_items,
+        settings.history,
+        settings.head,
+        settings.belief > 0,
+        members if settings.belief else (),
+    )
+
+
+def initial_network(
+    settings: Hyperparameters, env: EnvConfig, *, hints: bool, seed: int, members: tuple[str, ...] = ()
+) -> PolicyNetwork:
+    """The initial network of a learner, its weights drawn from ``seed`` or read from ``init_from``.
+
+    ``hints`` and ``members`` as for :func:`network_shape`. Raises
+    :class:`partners.learning.first_weights.FirstWeightsError`.
+    """
+    shape = network_shape(settings, env, hints, members)
+    return first_network(shape, settings.init_from, disagree=env.disagree, seed=seed)
+
+
+def learner_settings(settings: Hyperparameters, total_decisions: int) -> LearnerSettings:
+    """The settings of a learner that makes ``total_decisions`` decisions in all."""
+    shared = {field.name for field in fields(LearnerSettings)} & type(settings).model_fields.keys()
+    return LearnerSettings(**{name: getattr(settings, name) for name in shared}, total_decisions=total_decisions)
+
+
+def practice_plan(
+    settings: Hyperparameters, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
+) -> Practice:
+    """The practice of one update: at least ``rollout`` decisions per env.
+
+    ``unreached``: the share of an update's games, 0..1, in which the opponent may be unreachable.
+    """
+    own_turns = (env.max_turns + 1) // 2
+    return Practice(
+        source=source,
+        rules=env.rules(),
+        decisions=settings.num_envs * settings.rollout,
+        games=settings.num_envs * -(-settings.rollout // own_turns),
+        seed=seed,
+        reveal_partner_utilities=env.reveal_partner_utilities,
+        reward=reward_of(settings.reward),
+        unreached=unreached,
+        privileged=settings.belief > 0 or settings.critic == "both",
+        labels_from=settings.labels_from,
+    )
 
 
 def learner_seed(seed: int, name: str, life: int = 0) -> int:
@@ -141,7 +207,7 @@ def _session(task: TrainTask, blobs: Path, weights: Weights) -> Session:
     """The learner's training as the ``weights`` of its blob left it, without opponents yet."""
     seed = learner_seed(task.seed, task.learner.name, task.state.life)
     learner = make_learner(task.learner, weights.network().to(task.learner.device), seed, task.total_decisions)
-    plan = task.learner.practice(task.env, SEATING.source(task.env), seed, task.unreached)
+    plan = practice_plan(task.learner, task.env, SEATING.source(task.env), seed, task.unreached)
     session = Session(learner=learner, plan=plan, hints=league_hint_schedule(task.hints))
     tensors = weights.tensors
     if RESERVOIR_KEY in weights.about:
@@ -169,7 +235,7 @@ def make_learner(settings: LearnerConfig, network: PolicyNetwork, seed: int, tot
 
     So do its average policy (NFSP) and the reference policy of its KL penalty.
     """
-    options, average = settings.learner(total), None
+    options, average = learner_settings(settings, total), None
     if settings.reservoir:
         average = AveragePolicy(copy_of(network), options, seed, settings.reservoir, settings.anticipation)
     return Learner(network, options, seed, copy_of(network) if settings.kl else None, average)

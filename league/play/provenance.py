@@ -13,8 +13,8 @@ from itertools import product
 
 from dond_marl.occupants import Spec
 from league.settings.read import Config, dump
-from league.settings.sections import EnvConfig
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.sections import EnvConfig, HintsConfig
+from league.settings.training import TrainConfig
 from partners.learning.first_weights import as_occupant
 from partners.network.checkpoint_files import CheckpointError
 from partners.provenance import (

@@ -31,8 +31,7 @@ from partners.scripted.generated import describe_spec
 
 if TYPE_CHECKING:
     from league.settings.learners import LearnerConfig
-    from league.settings.sections import EnvConfig
-    from league.settings.training import HintsConfig
+    from league.settings.sections import EnvConfig, HintsConfig
 
 # One game as the ledger stores it: both scores in points, its Ending, whether it closed with a deal, the number of
 # acts, and how many of them were played by each seat's fallback instead of its own choice.

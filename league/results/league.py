@@ -140,8 +140,8 @@ def _round(ledger: Ledger, number: int) -> Section:
     present = {name for row in meetings for name in row[2:4]}
     tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])
-    total = "" if config.schedule.phase(number) == "measures" else f" of {config.league.rounds}"
-    return Section("round", f"{config.schedule.round_name(number)}{total} · stage {stage}", (), tuple(tables))
+    total = "" if number >= config.league.rounds else f" of {config.league.rounds}"
+    return Section("round", f"{config.league.round_name(number)}{total} · stage {stage}", (), tuple(tables))
 
 
 def _list_pairs(pairs: list[str]) -> str:

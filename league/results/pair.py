@@ -11,19 +11,17 @@ from dond_marl.occupants import short_names
 from league.evaluation.diagnosis import Diagnosis
 from league.evaluation.evaluate import (
     BEST,
-    BOTH,
     FAIR,
     HUMANS,
     NASH,
     Evaluation,
-    PlayerLine,
     human_figures,
     mean_of_seats,
     ultimatum_seat,
 )
 from league.evaluation.exploitability import FOUND, Probe
 from league.evaluation.final import FinalEvaluation
-from league.evaluation.matches import UnreachedError
+from league.evaluation.matches import BOTH, PlayerLine, UnreachedError
 from league.figures.measures import FIGURES, score_pairs
 from league.figures.rows import Figure, FigureRow, Figures, bounded_row, figure_row
 from league.play.values import Answers
@@ -87,7 +85,7 @@ def pair_figures(evaluation: Evaluation, human: HumanLine) -> Figures:
         "units": {figure: described.unit for figure, described in FIGURES.items()},
         "splits": {  # own points, the partner's, games
             seat: [[*pair, number] for pair, number in zip(*(a.tolist() for a in score_pairs(points)), strict=True)]
-            for seat, points in zip(SEATS, evaluation.played.points, strict=True)
+            for seat, points in zip(SEATS, evaluation.played.outcomes, strict=True)
         },
         "humans": {"source": human.source, "sides": human.perspectives},
     }

@@ -105,12 +105,12 @@ class QuietWatcher(PlainWatcher):
 
 def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) -> str:
     """The league about to be played, in one line."""
-    after = config.schedule.round_name(progress.rounds - 1)
+    after = config.league.round_name(progress.rounds - 1)
     verb = f"going on after {after}" if progress.rounds else "starting"
     held = "drawn without end" if source.table is None else f"{source.table.size:,} scenarios"
     return (
         f"{verb}: {count_noun(len(config.members), 'member')} and {count_noun(len(config.learners), 'learner')}, "
-        f"{config.schedule}; {config.league.block_size:,} scenarios a round from "
+        f"{config.length}; {config.league.block_size:,} scenarios a round from "
         f"{source.label} ({held}), seed {config.league.seed}"
     )
 
@@ -118,11 +118,9 @@ def opening(config: Config, source: ScenarioSource, progress: LeagueProgress) ->
 def status_parts(progress: LeagueProgress) -> list[str]:
     """Round, time left, speed and games of a league, what matters most first."""
     number = progress.rounds + (progress.matches > 0)  # the round in flight, or the last finished one
-    position = (
-        f"round {number}/{progress.schedule.rounds}" if number <= progress.schedule.rounds else "closing measurement"
-    )
+    position = f"round {number}/{progress.practice}" if number <= progress.practice else "closing measurement"
     stage = f" ({progress.stage})" if progress.stage else ""
-    over = progress.rounds == progress.schedule.total
+    over = progress.rounds == progress.total
     remaining = "evaluation" if over else f"{duration(progress.seconds_left)} left"
     learning = [f"{progress.decisions_per_second:,.0f} decisions/s"] if progress.decisions else []
     practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""

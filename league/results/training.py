@@ -136,8 +136,9 @@ def score_sections(training: Training, directory: Path) -> tuple[Section, ...]:
     sections = [_score_section(training, directory, closing)]
     for result in closing.results.values():
         for name, answers in result.answers.items():
-            sentence = answers.sentence(training.config.env.partner if name == PARTNER else name)
-            sections.append(Section(WARNING, "", (sentence,)))
+            if answers.fallbacks:
+                sentence = answers.sentence(training.config.env.partner if name == PARTNER else name)
+                sections.append(Section(WARNING, "", (sentence,)))
     notes = []
     if training.hints is not None:
         tally = hint_summary(training.hints.tally)
@@ -156,7 +157,7 @@ def _score_section(training: Training, directory: Path, closing: ClosingScore) -
     rows: dict[str, dict[str, Cell]] = {
         play: {
             "points": Figure(result.points),
-            **{f"as {seat}": Figure(points) for seat, points in zip(SEATS, result.as_seat, strict=True)},
+            **{f"as {seat}": Figure(result.figures[seat].points) for seat in SEATS},
             "deals": number_cell(result.deals, "share", result.points.n),
         }
         for play, result in closing.results.items()

@@ -44,7 +44,7 @@ def plan_lines(config: Config) -> list[str]:
         *([f"{len(names['gate'])} only for gates: {', '.join(names['gate'])}"] if names["gate"] else []),
         *([f"{len(names['heldout'])} held out to the end: {', '.join(names['heldout'])}"] if names["heldout"] else []),
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
-        str(config.schedule),
+        config.length,
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
         *(_learner_line(task) for task in first.training),
         f"first round: {len(first.matches)} matches; in all up to {size.matches:,} matches, {size.games:,} games, "
@@ -69,7 +69,7 @@ def estimate(config: Config) -> tuple[LeagueSize, RoundPlan]:
         decisions=sum(learner.decisions * rounds_of_practice(config, learner) for learner in config.learners),
         snapshots=snapshots_at_most(config),
         queries=tuple(queries),
-        oracles=sum(config.schedule.occasions(oracle.every) for oracle in config.oracles),
+        oracles=sum(config.league.occasions(oracle.every) for oracle in config.oracles),
     )
     return size, first
 
@@ -77,14 +77,14 @@ def estimate(config: Config) -> tuple[LeagueSize, RoundPlan]:
 def snapshots_at_most(config: Config) -> int:
     """Number of snapshots of all learners, if every gate passes."""
     firsts = sum(learner.keeps_first for learner in config.learners)
-    return firsts + sum(config.schedule.occasions(learner.snapshot_every) for learner in config.learners)
+    return firsts + sum(config.league.occasions(learner.snapshot_every) for learner in config.learners)
 
 
 def matches_in_all(config: Config, first: RoundPlan) -> int:
     """Largest number of matches of a league whose first round is ``first``."""
     # A snapshot plays every learner, and the other members once; the newest best response to a learner plays it.
     later = min(len(config.learners), config.league.opponents) * snapshots_at_most(config) // 2
-    return (len(first.matches) + len(config.oracles) + later) * config.schedule.total
+    return (len(first.matches) + len(config.oracles) + later) * config.total_rounds
 
 
 def _match_queries(config: Config, first: RoundPlan) -> Iterator[QueryEstimate]:
@@ -94,7 +94,7 @@ def _match_queries(config: Config, first: RoundPlan) -> Iterator[QueryEstimate]:
         if not member.costly:
             continue
         seats = sum(entrant.member == member for task in first.matches for leg in task.legs for entrant in leg)
-        games = seats * config.league.block_size * config.schedule.total
+        games = seats * config.league.block_size * config.total_rounds
         if games:
             to_model = member.spec is not None and "llm" in kinds_in(member.spec)
             yield QueryEstimate(member.name, "which plays", games, round(games * decisions), games * most, to_model)

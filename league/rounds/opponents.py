@@ -198,11 +198,18 @@ def _shares_of_oracles(config: Config, learner: str, members: Sequence[Member]) 
     """The best responses to ``learner`` that practice with it, by their numbers among ``members``, and their shares."""
     shares: dict[int, float] = {}
     for oracle in config.oracles:
-        born = [i for i, member in enumerate(members) if member.name == oracle.member_name(member.born)]
+        born = [i for i, member in enumerate(members) if member.name == f"{oracle.name}@{member.born}"]
         if oracle.of == learner and born:
             newest = born[: -oracle.kept - 1 : -1] if oracle.kept else born[::-1]
-            shares |= zip(newest, oracle.shares(len(newest)), strict=True)
+            shares |= zip(newest, shares_of_newest(oracle.newest, len(newest)), strict=True)
     return shares
+
+
+def shares_of_newest(newest: float | None, size: int) -> list[float]:
+    """The shares of the ``size`` newest best responses in practice, newest first, which add up to 1."""
+    if newest is None or size == 1:
+        return [1 / size] * size
+    return [newest, *[(1 - newest) / (size - 1)] * (size - 1)]
 
 
 def _kind(learner: str, member: Member) -> Kind:

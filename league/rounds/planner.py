@@ -11,7 +11,7 @@ round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,9 +76,8 @@ def plan_round(
     """Plan the next round; of the weights in ``blobs`` only the names of reservoir buffers (NFSP) are read."""
     number = history.round
     seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
-    stage = stage_now(config, history)
+    stage, block, pairs = stage_now(config, history), block_of(config, number), pairs_of(config, history)
     training = _training_tasks(config, config.curriculum[stage], history, seats, states, blobs)
-    block = block_of(config, number)
     matches = tuple(
         MatchTask(
             round=number,
@@ -90,7 +89,7 @@ def plan_round(
             reason=reason,
             unreached=config.league.unreached,
         )
-        for i, (first, second, reason) in enumerate(pairs_of(config, history))
+        for i, (first, second, reason) in enumerate(pairs)
     )
     return RoundPlan(number, stage, block, training, matches)
 
@@ -106,7 +105,7 @@ def _practicing_learners(config: Config, stage: StageConfig, history: History) -
 
     An oracle whose snapshot joins waits for one round: its next target mixture is computed from those matches.
     """
-    if not config.learners or config.schedule.phase(history.round) == "measures":
+    if not config.learners or history.round >= config.league.rounds:
         return []
     practicing = [changed for learner in config.learners if (changed := stage.learner(learner)) is not None]
     born = [member for member in history.members if member.born == history.round > 0]
@@ -130,13 +129,13 @@ def _training_tasks(
                 number=len(tasks),
                 learner=learner,
                 state=states[learner.name],
+                reservoir=_reservoir(learner, states[learner.name], blobs),
+                total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
                 meetings=meetings_of(config, learner, history, seats),
                 env=stage.env.apply_to(config.env),
                 hints=stage.hints_of(learner.name),
                 seed=config.league.seed,
-                total_decisions=base[learner.name].decisions * rounds_of_practice(config, base[learner.name]),
                 unreached=config.league.unreached,
-                reservoir=_reservoir(learner, states[learner.name], blobs),
             )
         )
     return tuple(tasks)
@@ -182,7 +181,8 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i in newest.values():
         add(history.cross.place[str(members[i].parent)], i, "an oracle: what the newest one gets from its learner")
     newborn = [i for i, member in enumerate(members) if member.role == "snapshot" and member.born == history.round]
-    if any("skill_levels" in branch for learner in _learners_of_all_stages(config) for branch in learner.matchmaking):
+    versions = chain(*map(config.versions, config.learners))
+    if any("skill_levels" in branch for version in versions for branch in version.matchmaking):
         for i in newborn:
             add(i, i, "a new snapshot: what it gets with itself says how skilled it is")
     for i in newborn:
@@ -196,13 +196,6 @@ def pairs_of(config: Config, history: History) -> list[Pair]:
     for i, j, reason in _costly_pairs(payoffs, costly, 2 * config.league.block_size)[: config.league.costly]:
         add(i, j, reason)
     return [(members[i].name, members[j].name, reason) for (i, j), reason in chosen.items()]
-
-
-def _learners_of_all_stages(config: Config) -> Iterator[LearnerConfig]:
-    """All learners with their own settings and with those of each stage."""
-    for learner in config.learners:
-        stages = (stage.learner(learner) for stage in config.curriculum)
-        yield from (learner, *(changed for changed in stages if changed is not None))
 
 
 def gate_pool(config: Config, members: Sequence[Member]) -> list[int]:
@@ -273,7 +266,7 @@ def rounds_of_practice(config: Config, learner: LearnerConfig) -> int:
         rounds = remaining if last or stage.rounds is None else min(stage.rounds, remaining)
         practiced += rounds if stage.learner(learner) is not None else 0
         remaining -= rounds
-    waits = config.schedule.occasions(learner.snapshot_every) if learner.is_oracle else 0
+    waits = config.league.occasions(learner.snapshot_every) if learner.is_oracle else 0
     return practiced - waits
 
 
@@ -314,7 +307,7 @@ def describe(config: Config, stage: StageConfig) -> str:
         until = stage.until
         member = until.member or config.learners[0].name
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
-        ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
+        ends.append(f"until {member} has points of at least {bound} against {until.against}")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
@@ -323,9 +316,9 @@ def describe(config: Config, stage: StageConfig) -> str:
 
 def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
-    opponent = None if until.against == "all" else until.against
-    figure = history.cross.figure(until.metric, member, opponent, 2 * until.confidence - 1)
-    text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
+    opponents = None if until.against == "all" else [until.against]
+    figure = history.cross.tally("points", member, opponents).mean(2 * until.confidence - 1)
+    text = f"{member} has points of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
         return False, f"{text}, over {figure.n:,} of {until.games:,} games"
     return figure.low >= until.at_least, text  # false for nan

@@ -15,7 +15,7 @@ from league.figures.rows import Figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.trackers import Trackers
-from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants
+from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants, refuse_other_settings
 from league.play.backends import Backend, InProcess, cores
 from league.play.devices import check_devices
 from league.play.match import SEATING
@@ -24,7 +24,7 @@ from league.play.values import LearnerState, MatchResult, Member, Round, TrainRe
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
-from league.settings.read import UNUSED, Config, dump, other_settings
+from league.settings.read import Config, dump
 from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
@@ -69,9 +69,8 @@ def run_league(
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         config = _begin_or_resume(config, directory, ledger, watcher)
         write_atomically(directory.path / "config.yaml", ledger.settings())
-        for key in UNUSED:
-            if getattr(config.env, key) != getattr(EnvConfig(), key):
-                watcher.warn(f"env.{key} sets the partner of a single agent; a league does not use it")
+        if config.env.partner != EnvConfig().partner:
+            watcher.warn("env.partner sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend)
@@ -134,14 +133,12 @@ def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Led
     if config is None:
         config = started
         check_devices(config.learners)
-    refused = other_settings(directory.path, started.portable(), config.portable())
-    if refused is not None:
-        raise RunError(refused)
+    refuse_other_settings(directory.path, started.portable(), config.portable())
     if meta["source"] != _source_digest(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source has now; start a new run")
     refuse_other_occupants(directory.path, notes, occupants_of(config))
     averaging = {learner.name for learner in config.learners if learner.reservoir}
-    damage = mend(ledger, directory.blobs, _first_weights(config), config.schedule.round_name, averaging)
+    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
     if damage is not None:
         watcher.warn(damage)
     if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
@@ -179,57 +176,43 @@ def _play_rounds(
     watcher: Watcher,
     backend: BackendConfig | None,
 ) -> None:
-    progress = LeagueProgress(ledger.next_round, config.schedule, time.perf_counter())
+    progress = LeagueProgress(ledger.next_round, config.league.rounds, config.total_rounds, time.perf_counter())
+    names, settings = config.logging.all_trackers if config.learners else (), config.portable().model_dump(mode="json")
+    trackers = Trackers(names, directory.path, progress.first_round + 1, settings)
     watcher.on_open(config, SEATING.source(config.env), directory.path, progress.advance(progress.first_round))
-    log = LeagueLog(config, directory.path, progress.first_round) if config.learners else None
     try:
         with open_backend(backend or config.backend, watcher.warn) as crew:
-            for number in range(progress.first_round, config.schedule.total):
+            for number in range(progress.first_round, progress.total):
                 played = _play_round(config, directory.blobs, ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
                 progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
-                if log is not None:
-                    log.write(played, standings)
+                trackers.write(tracked_figures(played, standings), number + 1)
     finally:
-        if log is not None:
-            log.close()
+        trackers.close()
 
 
-class LeagueLog:
-    """Figures for a run's trackers, by round from 1: each learner's practice, its figures on the ladder, and the stage.
-
-    Rounds played again after a resume replace lost ones.
-    """
-
-    def __init__(self, config: Config, folder: Path, first_round: int) -> None:
-        settings = config.portable().model_dump(mode="json")
-        self._trackers = Trackers(config.logging.all_trackers, folder, first_round + 1, settings)
-
-    def write(self, played: Round, standings: Sequence[Standing]) -> None:
-        figures: dict[str, float] = {"stage": played.stage}
-        for practiced in played.trained:
-            name = practiced.task.learner.name
+def tracked_figures(played: Round, standings: Sequence[Standing]) -> dict[str, float]:
+    """The figures of a round for trackers: each learner's practice, its figures on the ladder, and the stage."""
+    figures: dict[str, float] = {"stage": played.stage}
+    for practiced in played.trained:
+        name = practiced.task.learner.name
+        figures |= {
+            f"{name}/practice_points": practiced.points,
+            f"{name}/practice_deals": practiced.deals,
+            f"{name}/decisions": practiced.state.decisions,
+            f"{name}/life": practiced.state.life,
+        }
+    for row in standings:
+        if row.member in played.states:
             figures |= {
-                f"{name}/practice_points": practiced.points,
-                f"{name}/practice_deals": practiced.deals,
-                f"{name}/decisions": practiced.state.decisions,
-                f"{name}/life": practiced.state.life,
+                f"{row.member}/points": row.points.mean,
+                f"{row.member}/of_response": row.of_response.mean,
+                f"{row.member}/of_nash": row.of_nash.mean,
+                f"{row.member}/deals": row.deals,
+                f"{row.member}/self_play": row.self_play.mean,
             }
-        for row in standings:
-            if row.member in played.states:
-                figures |= {
-                    f"{row.member}/points": row.points.mean,
-                    f"{row.member}/of_response": row.of_response.mean,
-                    f"{row.member}/of_nash": row.of_nash.mean,
-                    f"{row.member}/deals": row.deals,
-                    f"{row.member}/self_play": row.self_play.mean,
-                }
-        finite = {name: value for name, value in figures.items() if not math.isnan(value)}
-        self._trackers.write(finite, played.number + 1)
-
-    def close(self) -> None:
-        self._trackers.close()
+    return {name: value for name, value in figures.items() if not math.isnan(value)}
 
 
 def open_backend(config: BackendConfig, warn: Callable[[str], None]) -> Backend:
@@ -308,14 +291,13 @@ def _conclude(
 ) -> Round:
     """Add the results to the history, and decide on snapshots, fresh starts and the end of the stage."""
     scenarios = SEATING.scenarios(config.env, config.league.seed, plan.block)
-    phase = config.schedule.phase(plan.number)
     legs = [leg for match in matches if match.failed is None for leg in match.legs]
     lost = [leg for match in matches if match.failed is not None for leg in match.legs]
     at_fault = [match.failed for match in matches if match.failed is not None]
-    history.add_round(plan.stage, scenarios, legs, at_fault, phase == "measures", lost)
+    history.add_round(plan.stage, scenarios, legs, at_fault, plan.number >= config.league.rounds, lost)
     after = {**before, **{result.task.learner.name: result.state for result in trained}}
     end = RoundEnd((), after, ())
-    if phase == "practice":
+    if plan.number + 1 < config.league.rounds:
         end = end_of_round(config, history, before, after, ledger.states(-1), scenarios, legs)
         if (end_of_stage := stage_end(config, history)) is not None:
             end = end._replace(decisions=(*end.decisions, end_of_stage))

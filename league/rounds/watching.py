@@ -12,7 +12,6 @@ from typing import Protocol
 from dond_marl.scenarios.sources import ScenarioSource
 from league.play.values import MatchResult, TrainResult
 from league.settings.read import Config
-from league.settings.sections import Schedule
 from league.standings.ladder import Standing
 
 
@@ -21,7 +20,8 @@ class LeagueProgress:
     """Progress of a run: rounds committed, tasks of the current round, games and seconds of this process."""
 
     first_round: int  # of this process
-    schedule: Schedule
+    practice: int  # rounds with practice
+    total: int  # with the closing measurement
     started: float  # of this process, on ``time.perf_counter``
     rounds: int = 0  # committed
     matches: int = 0
@@ -57,9 +57,7 @@ class LeagueProgress:
         """
         rounds_done = self.rounds + self.matches / self.matches_in_round
         played = rounds_done - self.first_round
-        return (
-            self.seconds / played * (self.schedule.total - rounds_done) if self.rounds > self.first_round else math.inf
-        )
+        return self.seconds / played * (self.total - rounds_done) if self.rounds > self.first_round else math.inf
 
 
 class Watcher(Protocol):

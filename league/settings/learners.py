@@ -16,8 +16,8 @@ from dond_marl.errors import quote
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SourceName
 from league.settings.layers import format_path, replace_source
-from league.settings.sections import EnvConfig, Section, optional, wrong
-from league.settings.training import HintsConfig, Hyperparameters, RewardName
+from league.settings.sections import EnvConfig, HintsConfig, Section, optional, wrong
+from league.settings.training import Hyperparameters, RewardName
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
 Among = Literal["all", "fixed", "generated", "live", "mains", "others", "past_selves", "self", "snapshots"]
@@ -80,14 +80,8 @@ class Gate(Section):
     """The test that a learner must pass before a snapshot of it joins the league."""
 
     kind: Literal["points", "win_rate"] = "points"
-    # By how much the learner must outscore its last snapshot, and the confidence that it outscores it at all:
-    # one-sided, over all tests together.
-    delta: float = Field(default=0.0, ge=0, le=10, description="points of ten")
+    # That the learner outscores its last snapshot: one-sided, over all tests together.
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    # How much it may lose against any one opponent, at the same confidence.
-    forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
-    # Share of the games against each opponent that it must win; for kind win_rate only.
-    win_rate: float = Field(default=0.7, gt=0, le=1)
     # After this many rounds since the last snapshot the next one joins without passing.
     timeout: int = Field(default=20, ge=1, le=100_000, description="rounds")
 
@@ -155,16 +149,6 @@ class OracleConfig(Section):
     newest: float | None = Field(default=0.6, gt=0, le=1, description="share of the newest one; null: as the others")
     play: Literal["likeliest", "sampled"] = "likeliest"
 
-    def member_name(self, born: int) -> str:
-        """The name of the best response after ``born`` rounds."""
-        return f"{self.name}@{born}"
-
-    def shares(self, size: int) -> list[float]:
-        """The shares of its ``size`` newest ones in practice, newest first, which add up to 1."""
-        if self.newest is None or size == 1:
-            return [1 / size] * size
-        return [self.newest, *[(1 - self.newest) / (size - 1)] * (size - 1)]
-
 
 class StageEnv(Section):
     """Changes of a stage to the league's ``env``; keys that are left out stay as they are."""
@@ -200,9 +184,8 @@ class StageLearner(Section):
 
 
 class Until(Section):
-    """End of a stage by a figure of a learner in the league's matches: its lower bound reaches ``at_least``."""
+    """End of a stage by a learner's points of ten in the league's matches: their lower bound reaches ``at_least``."""
 
-    metric: Literal["points", "deals", "of_nash"] = "points"
     member: str | None = Field(default=None, description="the name of a learner; left out: the first")
     against: str = Field(default="all", description="all, or the name of a member")
     at_least: float = Field(ge=0, le=10)
@@ -228,8 +211,3 @@ class StageConfig(Section):
     def hints_of(self, learner: str) -> HintsConfig:
         hints = self.learners.get(learner, StageLearner()).hints
         return self.hints if hints is None else hints
-
-    @property
-    def gives_hints(self) -> bool:
-        settings = (self.hints, *(learner.hints for learner in self.learners.values()))
-        return any(hints is not None and hints.mode != "none" for hints in settings)

@@ -48,7 +48,6 @@ from league.settings.sections import (
     LeagueConfig,
     LoggingConfig,
     MemberConfig,
-    Schedule,
     Section,
     optional,
     refuse_mistakes,
@@ -81,7 +80,6 @@ AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
-UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
 BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
@@ -158,8 +156,7 @@ class Config(Section):
             elif learner.exploits not in (None, *mains):
                 text = f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
                 yield ("learners", i, "exploits"), text
-            versions = [learner, *filter(None, (stage.learner(learner) for stage in self.stages))]
-            rules = {branch.rule for version in versions for branch in branches_of(version.matchmaking)}
+            rules = {branch.rule for version in self.versions(learner) for branch in branches_of(version.matchmaking)}
             if "oracles" in rules and learner.name not in targets:
                 advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
                 yield ("learners", i, "matchmaking"), f"no oracle is a best response to {learner.name}; {advice}"
@@ -204,6 +201,10 @@ class Config(Section):
         """The stages; without any, one that changes nothing."""
         return self.stages or (StageConfig(name="league"),)
 
+    def versions(self, learner: LearnerConfig) -> list[LearnerConfig]:
+        """A learner with its own settings, and with those of each stage in which it learns."""
+        return [learner, *filter(None, (stage.learner(learner) for stage in self.curriculum))]
+
     @property
     def layout(self) -> EnvConfig:
         """The widest environment of all stages: the one that the learners' features are laid out for."""
@@ -217,16 +218,28 @@ class Config(Section):
 
     @property
     def gives_hints(self) -> bool:
-        return any(stage.gives_hints for stage in self.curriculum)
+        """Whether any stage gives hints."""
+        hints = ([stage.hints, *(learner.hints for learner in stage.learners.values())] for stage in self.stages)
+        return any(given is not None and given.mode != "none" for given in chain(*hints))
 
     @property
-    def schedule(self) -> Schedule:
-        """The rounds of the league; a closing measurement follows them if there are learners."""
-        return Schedule(self.league.rounds, bool(self.learners))
+    def total_rounds(self) -> int:
+        """All rounds: those of practice and, if there are learners, a closing measurement.
+
+        Number ``league.rounds``, counted from 0, has no practice, and payoffs of learners from earlier rounds do not
+        count in its ratings. In the round before it no member joins and no stage ends.
+        """
+        return self.league.rounds + bool(self.learners)
+
+    @property
+    def length(self) -> str:
+        """The number of rounds in words: ``10 rounds, then a closing measurement``."""
+        rounds = self.league.rounds
+        return f"{rounds} round{'s' * (rounds != 1)}{', then a closing measurement' * bool(self.learners)}"
 
     def portable(self) -> Config:
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
-        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
+        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", "partner")}
         display = {key: LeagueConfig.model_fields[key].default for key in DISPLAY}
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
@@ -293,38 +306,8 @@ def dump(config: BaseModel) -> str:
     values = config.model_dump(mode="json", exclude=set(LISTS))
     if isinstance(config, Config):
         for key in LISTS:
-            values[key] = [member.to_yaml() for member in getattr(config, key)]
+            values[key] = [m.name if m.name == m.spec else m.model_dump(mode="json") for m in getattr(config, key)]
     return write_yaml(values)
-
-
-def differences(earlier: BaseModel, later: BaseModel) -> list[str]:
-    """The changes from ``earlier`` to ``later``, a line per key: ``env.max_turns: 10 -> 6``."""
-    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (earlier, later))
-    changed = {key: (before.get(key, "absent"), after.get(key, "absent")) for key in before | after}
-    lines = [f"{key}: {first} -> {second}" for key, (first, second) in changed.items() if first != second]
-    return lines or ["members, learners or stages in another order"] * (earlier != later)
-
-
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value of a dumped config as text, by its dotted path; items of a list by their names."""
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        value = {item["name"]: {key: inner for key, inner in item.items() if key != "name"} for item in value}
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else key)
-    else:
-        yield path, "none" if value is None else str(value)
-
-
-def other_settings(run: os.PathLike[str], started: BaseModel, current: BaseModel) -> str | None:
-    """The reason that a run cannot be resumed with other settings than it ``started`` with; ``None`` if it can."""
-    changed = "\n  ".join(differences(started, current))
-    if not changed:
-        return None
-    return (
-        f"{run} was started with other settings:\n  {changed}\nresume it with its own (--resume {run} without "
-        f"--config), or start a new run without --resume"
-    )
 
 
 def _build(layers: list[Layer], model: type[Settings], allow: Permission = ANYTHING) -> Settings:

@@ -1,4 +1,4 @@
-"""Settings of the game, the league, its members, backend and logs: frozen models, each a section of a YAML file.
+"""Settings of the game, the league, its members, hints, backend and logs: frozen models, each a section of a YAML file.
 
 Occupants are made once while the models are built: an unknown name or parameter is found before a game is played.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -52,6 +52,7 @@ from dond_marl.scenarios.sources import (
 from dond_marl.seats import UNREACHED_BOUND
 from league.settings.layers import Path
 from partners.catalogue import UNSCRIPTED
+from partners.llm.service import GROQ_MODEL, Provider
 from partners.network.occupants import resolve_fallback
 
 BackendName = Literal["local", "process", "ray"]
@@ -164,8 +165,6 @@ class EnvConfig(Section):
     message_length: int = optional(
         0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
     )
-    illegal: Literal["raise", "forfeit"] | None = None
-    render_mode: Literal["human", "ansi"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -240,47 +239,6 @@ class EnvConfig(Section):
         return Rules(self.max_turns, self.disagree, self.message_length)
 
 
-class Schedule(NamedTuple):
-    """The rounds of a league: ``rounds`` with matches and practice, then one that only measures, if ``closing``.
-
-    Round numbers count from 0. A league of fixed members has no closing round: nothing has changed since the last one.
-    """
-
-    rounds: int
-    closing: bool  # whether the league has learners
-
-    @property
-    def total(self) -> int:
-        """All rounds, the closing measurement included."""
-        return self.rounds + self.closing
-
-    def phase(self, number: int) -> Literal["practice", "last", "measures"]:
-        """The kind of round ``number``.
-
-        ``last`` is the last round of practice: no member joins and no stage ends after it. A round that ``measures``
-        has no practice, and payoffs of learners from earlier rounds do not count in its ratings.
-        """
-        if number >= self.rounds:
-            return "measures"
-        return "last" if number + 1 == self.rounds else "practice"
-
-    def displayed_rounds(self, committed: int) -> int:
-        """Number of rounds to display: ``committed`` without the closing measurement."""
-        return min(committed, self.rounds)
-
-    def occasions(self, every: int) -> int:
-        """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
-        return (self.rounds - 1) // every if every else 0
-
-    def round_name(self, number: int) -> str:
-        """Round ``number`` as shown: ``round 1`` for number 0, ``the closing measurement`` after the last."""
-        return "the closing measurement" if self.phase(number) == "measures" else f"round {number + 1}"
-
-    def __str__(self) -> str:
-        """The length in words: ``10 rounds, then a closing measurement``."""
-        return f"{self.rounds} round{'s' * (self.rounds != 1)}{', then a closing measurement' * self.closing}"
-
-
 class LeagueConfig(Section):
     """The amount of play, and the confidence of the figures."""
 
@@ -309,6 +267,14 @@ class LeagueConfig(Section):
         description="known (stored best responses) or exact (also compute the others, seconds per member where that "
         "is possible)",
     )
+
+    def occasions(self, every: int) -> int:
+        """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
+        return (self.rounds - 1) // every if every else 0
+
+    def round_name(self, number: int) -> str:
+        """Round ``number`` (from 0) as shown: ``round 1``, ``the closing measurement`` after the last."""
+        return f"round {number + 1}" if number < self.rounds else "the closing measurement"
 
 
 def spec_of_item(item: object) -> Spec | None:
@@ -348,9 +314,71 @@ class MemberConfig(Section):
             raise wrong(f"a member's name is 1..{MAX_NAME} printable characters; got {quote(name)}{advice}")
         return {"name": name, "spec": spec}
 
-    def to_yaml(self) -> str | dict[str, Any]:
-        """The shortest YAML value that reads back as this member."""
-        return self.name if self.name == self.spec else {"name": self.name, "spec": self.spec.text}
+
+HintMode = Literal["none", "random", "expert", "llm"]
+_TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}
+
+
+class HintModels(Section):
+    """The model that each provider of hints queries."""
+
+    groq: str = Field(default=GROQ_MODEL, min_length=1, max_length=200, description="the name of a model")
+    openai: str | None = Field(default=None, min_length=1, max_length=200, description="the name of a model")
+    hf: PathText | None = Field(default=None, description="a model's folder; left out: the small model of this package")
+
+
+class HintsConfig(Section):
+    """The hint provider of the learner, and the cadence of its hints.
+
+    For mode ``llm``: ``provider``, ``models``, ``prompt_path``, ``max_requests`` (counted in each process, shared by
+    all learners and rounds in it, as are the limits among the options), ``options`` (further parameters of the occupant
+    ``llm``, such as base_url, cache and cache_mode) and ``privileged``, which shows the hinter the partner's values.
+    ``dropout`` applies in training only. ``closing_scenarios``: number of held-out scenarios of the final score under
+    hints of a language model, each in both seats, greedy and sampled; with other hints all scenarios are played.
+    """
+
+    mode: HintMode = "none"
+    expert: Occupant = Field(default=Spec("expert"), description="the occupant that gives hints of mode expert")
+    cadence_k: int = Field(default=1, ge=1, le=100, description="decisions from one hint to the next")
+    dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
+    provider: Provider = "auto"
+    models: HintModels = Field(default_factory=HintModels)
+    prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
+    max_requests: int | None = Field(default=10_000, ge=1, description="or null for no limit")
+    closing_scenarios: int = optional(
+        20, ge=1, le=10_000, description="held-out scenarios of the final score under a model's hints"
+    )
+    options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
+    privileged: bool = False
+
+    def implied_names(self) -> Iterator[Spec]:
+        if self.mode == "llm":
+            settings = {"provider": self.provider, "model": self.models.hf, "prompt_path": self.prompt_path}
+            yield Spec("llm", {**{key: value for key, value in settings.items() if value is not None}, **self.options})
+
+    @property
+    def privileged_note(self) -> str:
+        """A warning next to figures that use more than a seat may observe; otherwise empty."""
+        return ", PRIVILEGED: the hinter sees the partner's values" if self.privileged else ""
+
+    @model_validator(mode="after")
+    def _check_provider(self) -> HintsConfig:
+        if self.privileged and self.mode != "llm":
+            raise wrong("is for hints of mode llm only: leave privileged out", "privileged")
+        reserved = sorted(self.options.keys() & _TAKEN)
+        if reserved:
+            raise wrong(f"{', '.join(reserved)}: the hints have keys of their own for that, next to options", "options")
+        try:
+            find_factory({"kind": "llm", **self.options})
+        except OccupantNameError as error:
+            raise wrong(str(error), "options") from None
+        url = "base_url" in self.options
+        allowed = {"openai": url, "hf": not url, "auto": not url}.get(self.provider, True)
+        if self.mode == "llm" and not allowed:
+            raise wrong(
+                "provider openai needs options: {base_url: ...}, groq may have one, and no other takes one", "provider"
+            )
+        return self
 
 
 OtherTracker = Literal["wandb"]  # besides TensorBoard, see league.ledger.trackers

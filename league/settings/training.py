@@ -1,38 +1,29 @@
-"""Settings of learning: hyperparameters (of trainings and of a league's learners), hints, and ``dond train``.
+"""Settings of learning: hyperparameters (of trainings and of a league's learners), and ``dond train``.
 
-Reading them loads no PyTorch; that is loaded when a network is made.
+Networks, learners and practices are made of them in :mod:`league.play.practice`. Reading them loads no PyTorch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, model_validator
 
-from dond_marl.occupants import OccupantNameError, Spec, find_factory, missing_needs
-from dond_marl.seats import UNREACHED_BOUND
+from dond_marl.occupants import Spec, missing_needs
 from league.settings.sections import (
     AS_TEXT,
     EnvConfig,
+    HintsConfig,
     LoggingConfig,
-    Occupant,
     PathText,
     Section,
     optional,
     permission,
     wrong,
 )
-from partners.learning.first_weights import FirstWeightsError, first_network, init_name
+from partners.learning.first_weights import FirstWeightsError, init_name
 from partners.learning.rewards import OWN, RewardError, reward_name, reward_of
 from partners.learning.settings import LearnerSettings
-from partners.llm.service import GROQ_MODEL, Provider
-
-if TYPE_CHECKING:
-    from dond_marl.scenarios.sources import ScenarioSource
-    from partners.learning.practice import Practice
-    from partners.network.network import NetworkShape, PolicyNetwork
 
 MAX_LAYERS, MAX_WIDTH = 8, 4_096
 _LEARNER = LearnerSettings()  # its defaults are those of the settings
@@ -113,133 +104,6 @@ class Hyperparameters(Section):
             raise wrong("reinforce and bc have no critic: leave critic out, or set algo: ppo", "critic")
         return self
 
-    @property
-    def privileged_targets(self) -> bool:
-        """Whether learning uses privileged targets, which no seat sees: the partner's values and its identity."""
-        return self.belief > 0 or self.critic == "both"
-
-    def learner(self, total_decisions: int) -> LearnerSettings:
-        """The settings of a learner that makes ``total_decisions`` decisions in all."""
-        shared = {field.name for field in fields(_LEARNER)} & type(self).model_fields.keys()
-        return LearnerSettings(**{name: getattr(self, name) for name in shared}, total_decisions=total_decisions)
-
-    def shape(self, env: EnvConfig, hints: bool, members: tuple[str, ...] = ()) -> NetworkShape:
-        """The shape of the network for this game.
-
-        ``hints``: whether it observes hints; ``members``: names that its belief head distinguishes, used with beliefs.
-        """
-        from partners.network.network import NetworkShape
-
-        return NetworkShape(
-            env.max_count,
-            env.max_turns,
-            env.reveal_partner_utilities,
-            hints,
-            self.hidden,
-            self.sorted_items,
-            self.history,
-            self.head,
-            self.belief > 0,
-            members if self.belief else (),
-        )
-
-    def first_network(self, env: EnvConfig, *, hints: bool, seed: int, members: tuple[str, ...] = ()) -> PolicyNetwork:
-        """The initial network of a learner, its weights drawn from ``seed`` or read from ``init_from``.
-
-        ``hints`` and ``members`` as for :meth:`shape`. Raises
-        :class:`partners.learning.first_weights.FirstWeightsError`.
-        """
-        return first_network(self.shape(env, hints, members), self.init_from, disagree=env.disagree, seed=seed)
-
-    def practice(
-        self, env: EnvConfig, source: ScenarioSource, seed: int, unreached: float = UNREACHED_BOUND
-    ) -> Practice:
-        """The practice of one update: at least ``rollout`` decisions per env.
-
-        ``unreached``: the share of an update's games, 0..1, in which the opponent may be unreachable.
-        """
-        from partners.learning.practice import Practice
-
-        own_turns = (env.max_turns + 1) // 2
-        return Practice(
-            source=source,
-            rules=env.rules(),
-            decisions=self.num_envs * self.rollout,
-            games=self.num_envs * -(-self.rollout // own_turns),
-            seed=seed,
-            reveal_partner_utilities=env.reveal_partner_utilities,
-            reward=reward_of(self.reward),
-            unreached=unreached,
-            privileged=self.privileged_targets,
-            labels_from=self.labels_from,
-        )
-
-
-HintMode = Literal["none", "random", "expert", "llm"]
-_TAKEN = {"kind", "provider", "model", "prompt_path", "max_requests"}
-
-
-class HintModels(Section):
-    """The model that each provider of hints queries."""
-
-    groq: str = Field(default=GROQ_MODEL, min_length=1, max_length=200, description="the name of a model")
-    openai: str | None = Field(default=None, min_length=1, max_length=200, description="the name of a model")
-    hf: PathText | None = Field(default=None, description="a model's folder; left out: the small model of this package")
-
-
-class HintsConfig(Section):
-    """The hint provider of the learner, and the cadence of its hints.
-
-    For mode ``llm``: ``provider``, ``models``, ``prompt_path``, ``max_requests`` (counted in each process, shared by
-    all learners and rounds in it, as are the limits among the options), ``options`` (further parameters of the occupant
-    ``llm``, such as base_url, cache and cache_mode) and ``privileged``, which shows the hinter the partner's values.
-    ``dropout`` applies in training only. ``closing_scenarios``: number of held-out scenarios of the final score under
-    hints of a language model, each in both seats, greedy and sampled; with other hints all scenarios are played.
-    """
-
-    mode: HintMode = "none"
-    expert: Occupant = Field(default=Spec("expert"), description="the occupant that gives hints of mode expert")
-    cadence_k: int = Field(default=1, ge=1, le=100, description="decisions from one hint to the next")
-    dropout: float = Field(default=0.0, ge=0, le=1, description="share of hints withheld in training")
-    provider: Provider = "auto"
-    models: HintModels = Field(default_factory=HintModels)
-    prompt_path: PathText | None = Field(default=None, description="a prompt file; left out: the shipped prompt")
-    max_requests: int | None = Field(default=10_000, ge=1, description="or null for no limit")
-    closing_scenarios: int = optional(
-        20, ge=1, le=10_000, description="held-out scenarios of the final score under a model's hints"
-    )
-    options: dict[str, object] = Field(default_factory=dict, description="further parameters of the occupant llm")
-    privileged: bool = False
-
-    def implied_names(self) -> Iterator[Spec]:
-        if self.mode == "llm":
-            settings = {"provider": self.provider, "model": self.models.hf, "prompt_path": self.prompt_path}
-            yield Spec("llm", {**{key: value for key, value in settings.items() if value is not None}, **self.options})
-
-    @property
-    def privileged_note(self) -> str:
-        """A warning next to figures that use more than a seat may observe; otherwise empty."""
-        return ", PRIVILEGED: the hinter sees the partner's values" if self.privileged else ""
-
-    @model_validator(mode="after")
-    def _check_provider(self) -> HintsConfig:
-        if self.privileged and self.mode != "llm":
-            raise wrong("is for hints of mode llm only: leave privileged out", "privileged")
-        reserved = sorted(self.options.keys() & _TAKEN)
-        if reserved:
-            raise wrong(f"{', '.join(reserved)}: the hints have keys of their own for that, next to options", "options")
-        try:
-            find_factory({"kind": "llm", **self.options})
-        except OccupantNameError as error:
-            raise wrong(str(error), "options") from None
-        url = "base_url" in self.options
-        allowed = {"openai": url, "hf": not url, "auto": not url}.get(self.provider, True)
-        if self.mode == "llm" and not allowed:
-            raise wrong(
-                "provider openai needs options: {base_url: ...}, groq may have one, and no other takes one", "provider"
-            )
-        return self
-
 
 class TrainingConfig(Hyperparameters):
     """Training of the learner, and its length.
@@ -282,7 +146,7 @@ class TrainConfig(Section):
 
     def portable(self) -> TrainConfig:
         """The settings without those that change no weight: paths and logs."""
-        env = self.env.model_copy(update={"data_dir": None, "render_mode": None})
+        env = self.env.model_copy(update={"data_dir": None})
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})
 

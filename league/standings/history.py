@@ -93,9 +93,8 @@ def history_of(ledger: Ledger, config: Config) -> History:
 
 def oracles_of(config: Config) -> tuple[str, ...]:
     """The learners that practice against a solution of the meta-game, in any stage."""
-    stages = [config.learners, *([stage.learner(entry) for entry in config.learners] for stage in config.curriculum)]
-    every = [learner for stage in stages for learner in stage if learner is not None]
-    return tuple(dict.fromkeys(learner.name for learner in every if learner.is_oracle))
+    learners = config.learners
+    return tuple(entry.name for entry in learners if any(version.is_oracle for version in config.versions(entry)))
 
 
 def read_round(history: History, ledger: Ledger, members: Sequence[Member], config: Config) -> None:
@@ -103,7 +102,7 @@ def read_round(history: History, ledger: Ledger, members: Sequence[Member], conf
     number = history.round
     if number:
         history.add_members(member for member in members if member.born == number)
-    legs, measured = list(ledger.legs(number)), config.schedule.phase(number) == "measures"
+    legs, measured = list(ledger.legs(number)), number >= config.league.rounds
     lost = ledger.legs(number, failed=True)
     history.add_round(ledger.stage(number), ledger.scenarios(number), legs, ledger.at_fault(number), measured, lost)
 

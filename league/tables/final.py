@@ -9,8 +9,9 @@ from pathlib import Path
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
 from dond_marl.statistics import Estimate, Estimates
-from league.evaluation.evaluate import BOTH, HUMANS, VIEWS, human_figures
+from league.evaluation.evaluate import HUMANS, human_figures
 from league.evaluation.final import BOUND, EXACT, FinalEvaluation, MemberEvaluation
+from league.evaluation.matches import BOTH, VIEWS
 from league.figures.measures import FIGURES, PlayedFigures
 from league.figures.rows import (
     FigureRow,

@@ -22,10 +22,12 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import Bools, Doubles, Int8s, Partner
 from dond_marl.statistics import Estimate, mean_over_scenarios
-from league.evaluation.evaluate import BOTH, evaluate
-from league.evaluation.matches import MEMBER, Terms, heldout_terms, play
+from league.evaluation.evaluate import evaluate
+from league.evaluation.matches import BOTH, MEMBER, Terms, heldout_terms, score
+from league.figures.measures import NUMBER
 from league.figures.rows import plain_values
 from league.figures.tally import Tally
+from league.play.practice import network_shape
 from league.play.provenance import training_ancestry
 from league.settings.training import TrainConfig
 from partners.learning.cloning import CloneSettings, Epoch, Examples, clone, encode_examples
@@ -131,7 +133,7 @@ def train_clone(
     chosen = config.training
     torch.set_num_threads(chosen.threads)
     settings = CloneSettings(**{field.name: getattr(chosen, field.name) for field in fields(CloneSettings)})
-    network = PolicyNetwork(chosen.shape(config.env, hints=False), seed=chosen.seed).to(chosen.device)
+    network = PolicyNetwork(network_shape(chosen, config.env, hints=False), seed=chosen.seed).to(chosen.device)
     epochs = []
 
     def order(epoch: int, size: int) -> NDArray[np.int64]:
@@ -300,8 +302,8 @@ def scores(
     tallies = []
     for name in opponents:
         report(name)
-        tallies.append(play(terms, MEMBER, (member, member), name, seat_occupant(name)).tally())
-    by_opponent = Tally.stack(tallies)  # [opponents, seat, 3, GROUPS]
-    points, deals = by_opponent[:, :, 0], by_opponent[:, :, 1]
+        tallies.append(score(member, seat_occupant(name), terms, names=(MEMBER, name)).tally)
+    by_opponent = Tally.stack(tallies)  # [opponents, seat, figure, GROUPS]
+    points, deals = by_opponent[:, :, NUMBER["points"]], by_opponent[:, :, NUMBER["deals"]]
     against = {name: points[i].mean(terms.confidence) for i, name in enumerate(opponents)}
     return Scores(points.mean(terms.confidence), float(deals.means().mean()), against)

@@ -30,12 +30,12 @@ from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
 from hints import HintSchedule
-from league.evaluation.evaluate import BEST, BOTH, GREEDY, SAMPLED, evaluate, scenarios_of
-from league.evaluation.matches import Result, Terms, heldout_terms, score
+from league.evaluation.evaluate import BEST, GREEDY, SAMPLED, evaluate, scenarios_of
+from league.evaluation.matches import BOTH, PlayerLine, Terms, heldout_terms, score
 from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
-from league.ledger.verify import refuse_other_occupants
+from league.ledger.verify import refuse_other_occupants, refuse_other_settings
 from league.play.devices import check_devices, on_device
 from league.play.hinters import (
     JUDGE,
@@ -47,8 +47,9 @@ from league.play.hinters import (
     query_lines,
 )
 from league.play.occupant_kinds import is_free
+from league.play.practice import initial_network, learner_settings, practice_plan
 from league.play.provenance import occupants_of, training_ancestry
-from league.settings.read import dump, other_settings, parse_stored
+from league.settings.read import dump, parse_stored
 from league.settings.sections import names_in
 from league.settings.training import TrainConfig
 from league.standings.references import NO_REFERENCES, ReferencePoints, reference_points
@@ -83,7 +84,7 @@ class ClosingScore(NamedTuple):
     """The score of a finished training on held-out scenarios, sampled and greedy."""
 
     label: str  # of the scenarios
-    results: dict[str, Result]  # by play: SAMPLED and GREEDY
+    results: dict[str, PlayerLine]  # by play: SAMPLED and GREEDY
     shares: dict[str, Estimate]  # sampled play without hints; empty where the best response is not exact
 
     @property
@@ -329,8 +330,8 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     torch.set_num_threads(settings.threads)
     partner = seat_occupant(env.partner)
     start = settings if anew else settings.model_copy(update={"init_from": None})
-    network = start.first_network(
-        env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
+    network = initial_network(
+        start, env, hints=config.hints.mode != "none", seed=settings.seed, members=member_names(partner)
     ).to(settings.device)
     reference = copy_of(network) if settings.kl else None
     source, ancestry = env.open_source(), training_ancestry(config)
@@ -338,7 +339,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     if anew:
         refuse_test_roster(ancestry)
     return Training(
-        learner=Learner(network, settings.learner(settings.num_train_steps), settings.seed, reference),
+        learner=Learner(network, learner_settings(settings, settings.num_train_steps), settings.seed, reference),
         plan=_plan(config, source),
         config=config,
         source=source,
@@ -353,7 +354,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
 def _plan(config: TrainConfig, source: ScenarioSource) -> Practice:
     """The settings of practice: scenarios, reward, targets."""
     settings = config.training
-    plan = settings.practice(config.env, source, settings.seed)
+    plan = practice_plan(settings, config.env, source, settings.seed)
     if not settings.exact_reply:
         return plan
     exact = _exact_targets(config.env.partner, plan.rules, source.prior)
@@ -436,9 +437,7 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, a
     if settings.is_file():
         stored = parse_stored(settings, TrainConfig)
         check_needs(dict.fromkeys(names_in(stored)), allow._replace(folders=(path,)), str(path))
-        refused = other_settings(path, stored.portable(), (config or stored).portable())
-        if refused is not None:
-            raise RunError(refused)
+        refuse_other_settings(path, stored.portable(), (config or stored).portable())
         config = config or stored
     elif config is None:
         raise RunError(f"{path}: the run was stopped before its first update; start one with --config")
@@ -516,7 +515,7 @@ def _closing_score(training: Training, report: ClosingReport) -> ClosingScore:
     return ClosingScore(training.closing_terms.source.label, results, final_shares(training, greedy=False))
 
 
-def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> Result:
+def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> PlayerLine:
     """The learner's score against ``env.partner`` on the held-out scenarios of ``closing_terms``.
 
     With costly hints on ``hints.closing_scenarios`` of them; ``report`` is called with the number of hints so far.

@@ -23,6 +23,7 @@ from dond_marl.game import Act
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Turns, decide
+from league.play.practice import practice_plan
 from league.settings.training import TrainConfig
 from league.training.training import Training, begin
 from partners.learning.practice import Opponent, practice
@@ -67,7 +68,7 @@ def update() -> Timed:
     """Our update alone, repeated on one rollout at the matched scale."""
     trained = start_training(MATCHED)
     config, learner = trained.config, trained.learner
-    plan = config.training.practice(config.env, trained.source, config.training.seed)
+    plan = practice_plan(config.training, config.env, trained.source, config.training.seed)
     experience, _ = practice(learner.network, [Opponent(trained.partner, 1.0)], plan, update=0, games_before=0)
 
     def work() -> int:

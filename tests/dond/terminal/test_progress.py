@@ -17,7 +17,6 @@ from league.results.progress import PlainWatcher, status_parts
 from league.results.training import TrainWatcher, training_status
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
-from league.settings.sections import Schedule
 from league.settings.training import TrainConfig
 from league.training.training import Training, begin
 
@@ -27,9 +26,7 @@ def console(width: int, *, terminal: bool = True) -> Console:
 
 
 def at(rounds: int, matches: int = 0) -> LeagueProgress:
-    return LeagueProgress(
-        0, Schedule(6, closing=True), 0.0, rounds, matches, 20, 136_512, 21.2, "short games", 1_234_567, 93_504
-    )
+    return LeagueProgress(0, 6, 7, 0.0, rounds, matches, 20, 136_512, 21.2, "short games", 1_234_567, 93_504)
 
 
 @pytest.mark.parametrize(

@@ -523,7 +523,7 @@ def test_following_equals_reading_at_once(finished_league, league, tmp_path):
         if follower is None:
             follower = Follower(tmp_path / "run")
         followed = follower.view()
-        assert followed.rounds == min(rounds, followed.config.schedule.total)
+        assert followed.rounds == min(rounds, followed.config.total_rounds)
         assert follower.view() is followed
     follower.close()
     assert repr(league.standings) == repr(followed.standings)  # nan is not itself

@@ -16,8 +16,9 @@ from dond_marl.game import SEATS, Act, Rules, Scenario
 from dond_marl.occupants import parse_spec
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
-from league.evaluation.evaluate import BOTH, LAST
+from league.evaluation.evaluate import LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
+from league.evaluation.matches import BOTH
 from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.figures.rows import figures_document, read_figures
 from league.ledger.ledger import Ledger

@@ -23,8 +23,7 @@ from league.play.values import (
     TrainTask,
 )
 from league.settings.learners import LearnerConfig
-from league.settings.sections import EnvConfig
-from league.settings.training import HintsConfig
+from league.settings.sections import EnvConfig, HintsConfig
 from tests.third_party import install
 
 ENV = EnvConfig(scenarios="lewis", split="train")

@@ -20,7 +20,7 @@ from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play, score
 from league.ledger.ledger import Ledger
 from league.play.match import play_match
-from league.play.practice import practice_round
+from league.play.practice import practice_plan, practice_round
 from league.play.values import CAUSES, SeatOrderResult
 from league.rounds.planner import first_states, members_of, plan_round
 from league.rounds.snapshots import judge
@@ -156,7 +156,7 @@ def test_a_leagues_practice_heeds_the_share_of_its_settings(tmp_path):
     plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path))
     assert [task.unreached for task in plan.training] == [0.25]
     (task,) = plan.training
-    assert task.learner.practice(task.env, LEWIS, 1, task.unreached).unreached == 0.25
+    assert practice_plan(task.learner, task.env, LEWIS, 1, task.unreached).unreached == 0.25
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space
 from league.play.hinters import describe_hints, hint_schedule
-from league.settings.training import HintsConfig
+from league.settings.sections import HintsConfig
 
 
 def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():

@@ -17,8 +17,7 @@ from league.ledger.ledger import Ledger
 from league.play.match import SEATING
 from league.play.values import Entrant, Member
 from league.rounds.dry_run import estimate
-from league.rounds.opponents import meetings_of
-from league.settings.learners import OracleConfig
+from league.rounds.opponents import meetings_of, shares_of_newest
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.standings.history import history_of
 from tests.killing import killed_and_resumed, run
@@ -131,9 +130,9 @@ def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
 
 
 def test_shares_of_past_oracles():
-    assert OracleConfig(of="main").shares(3) == pytest.approx([0.6, 0.2, 0.2])
-    assert OracleConfig(of="main").shares(1) == [1.0]
-    assert OracleConfig(of="main", newest=None).shares(4) == [0.25] * 4
+    assert shares_of_newest(0.6, 3) == pytest.approx([0.6, 0.2, 0.2])
+    assert shares_of_newest(0.6, 1) == [1.0]
+    assert shares_of_newest(None, 4) == [0.25] * 4
 
 
 def test_all_past_oracles_practice_with_kept_0(finished):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from league.play.hinters import hint_queries
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.sections import HintsConfig
+from league.settings.training import TrainConfig
 from league.training.training import begin, own_decisions_per_game
 from tests.command import dond
 from tests.loopback import Service, completion

@@ -23,6 +23,7 @@ from dond_marl.solvers.contexts import contexts_in
 from dond_marl.splits import action_count, action_index
 from dond_marl.statistics import points_of_ten
 from league.evaluation.matches import Witness
+from league.play.practice import learner_settings
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
@@ -297,7 +298,7 @@ def test_greedy_practice_needs_tractable_partners(tmp_path):
 def test_exact_reply_settings_are_checked(wrong, tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0}\n")
-    assert load_config(path, (), TrainConfig).training.learner(10).exact_reply == 1.0
+    assert learner_settings(load_config(path, (), TrainConfig).training, 10).exact_reply == 1.0
     with pytest.raises(InputError, match="exact_reply"):
         load_config(path, (wrong,), TrainConfig)
     assert open_source("lewis").prior == "lewis"

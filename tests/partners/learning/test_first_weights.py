@@ -14,6 +14,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from league.ledger.run_directory import RunDirectory
+from league.play.practice import initial_network
 from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
 from league.settings.training import Hyperparameters, TrainConfig
@@ -55,7 +56,8 @@ def saved(path: Path, shape: NetworkShape = SMALL, seed: int = 7, **about) -> Po
 
 def first(init_from: str | None, env: EnvConfig = GAME, hints: bool = False, **others) -> PolicyNetwork:
     """The network that a learner of these settings starts with."""
-    return Hyperparameters(init_from=init_from, **{"hidden": (8,), **others}).first_network(env, hints=hints, seed=1)
+    settings = Hyperparameters(init_from=init_from, **{"hidden": (8,), **others})
+    return initial_network(settings, env, hints=hints, seed=1)
 
 
 def same(one: PolicyNetwork, other: PolicyNetwork) -> bool:

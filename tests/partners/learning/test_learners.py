@@ -82,7 +82,7 @@ def test_learner_finds_optimum_of_one_decision(settings, updates, scenarios):
     best = optimum(few, partner)
     assert 4 < best[1] < best[0] < 10
     for seat in (0, 1):
-        assert 0.97 * best[seat] <= result.as_seat[seat].mean <= best[seat] + 1e-9
+        assert 0.97 * best[seat] <= result.figures[f"seat_{seat}"].points.mean <= best[seat] + 1e-9
 
 
 # -- one update ------------------------------------------------------------------------------------------------------

@@ -233,4 +233,3 @@ def test_initial_weights_gain_or_lose_belief_head(tmp_path):
 def test_contradictory_settings_are_refused():
     with pytest.raises(ValueError, match="reinforce and bc have no critic"):
         Hyperparameters(critic="both", algo="reinforce")
-    assert Hyperparameters(belief=0.1).privileged_targets and not Hyperparameters().privileged_targets

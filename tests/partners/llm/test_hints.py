@@ -27,7 +27,8 @@ from league.play.hinters import (
     no_hint_warning,
 )
 from league.settings.read import ConfigError, dump, load_config, parse
-from league.settings.training import HintsConfig, TrainConfig
+from league.settings.sections import HintsConfig
+from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import LLMPartner
