@@ -285,8 +285,9 @@ def open_source(
     if (budget := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {quote(points_budget)}")
     max_count, points_budget = limit, budget
-    if split == "haggling" and not (normalize and points_budget == LEWIS_POOL_VALUE):
-        raise ScenarioError(f"split='haggling' of 'uniform' needs normalize=True, points_budget={LEWIS_POOL_VALUE}")
+    if split == "haggling" and points_budget != LEWIS_POOL_VALUE:
+        raise ScenarioError(f"every pool of split='haggling' is worth points_budget={LEWIS_POOL_VALUE} to both seats")
+    normalize = normalize or split == "haggling"
     if split in ("near", "beyond") and normalize:
         raise ScenarioError(f"split={split!r} of 'uniform' goes without normalize=True; leave one of the two out")
     if split == "near" and max_count == 1:

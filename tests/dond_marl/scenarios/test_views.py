@@ -191,7 +191,7 @@ def test_uniform_splits_near_and_beyond():
 
 
 def test_the_split_haggling_mixes_the_pools_of_lewis_and_of_the_contest():
-    source = open_source("uniform", split="haggling", normalize=True)
+    source = open_source("uniform", split="haggling")
     drawn, again = (source.draw(np.random.default_rng(seed), 60_000) for seed in (1, 1))
     pools, times = np.unique(drawn.counts, axis=0, return_counts=True)
     assert set(pools.sum(axis=1).tolist()) == {3, 4, 5, 6, 7} and len(pools) == 32
@@ -204,7 +204,7 @@ def test_the_split_haggling_mixes_the_pools_of_lewis_and_of_the_contest():
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"split": "haggling"}, "needs normalize=True, points_budget=10"),
+        ({"split": "haggling", "points_budget": 9}, "worth points_budget=10"),
         ({"split": "train"}, "one of near, beyond, haggling, or left out; got 'train'"),
         ({"split": "near", "max_count": 1}, "max_count is at least 2; got 1"),
         ({"split": "beyond", "normalize": True}, "goes without normalize=True"),
