@@ -139,6 +139,7 @@ class ComparisonSection(Section):
     set: tuple[str, ...] = Field(
         default=(), strict=False, description="a list of KEY=VALUE for every arm's config, before the arm's own"
     )
+    sample: int | None = Field(default=None, ge=1, description="scenarios of a roster that are played; null: all")
     labels: bool = Field(default=False, description="also measure with every offer a PROPOSE, and an INSIST")
 
 
@@ -519,12 +520,13 @@ def run_jobs(
     workers: int,
     report: Callable[[str], None],
     *,
+    sample: int | None = None,
     labels: bool = False,
     logging: Logging | None = None,
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress; ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
+    ``report`` reports progress; ``sample``, ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
     against the rosters test2 and test3. Raises what training and measuring raise.
     """
     stored = read_rows(path)
@@ -534,7 +536,7 @@ def run_jobs(
         if run is not None and not unknown:
             yield ArmResult(job, run, _find_rows(stored, job, against))
         else:
-            waiting.append((job, unknown, labels, logging))
+            waiting.append((job, unknown, sample, labels, logging))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, measured) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
@@ -551,7 +553,9 @@ def read_rows(path: Path) -> list[Row]:
     return results.read([path]) if results.has_results(path) else []
 
 
-def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, logging: Logging | None) -> ArmResult:
+def _run_and_measure(
+    job: Job, against: Sequence[Opponents], sample: int | None, labels: bool, logging: Logging | None
+) -> ArmResult:
     import torch
 
     torch.set_num_threads(1)
@@ -559,7 +563,13 @@ def _run_and_measure(job: Job, against: Sequence[Opponents], labels: bool, loggi
         run = run_job(job)
         submission = submission_of(job, run)
         rows = [
-            measure(submission, opponents, labels=labels, logging=logging if opponents.name in LOGGED else None)
+            measure(
+                submission,
+                opponents,
+                sample=sample,
+                labels=labels,
+                logging=logging if opponents.name in LOGGED else None,
+            )
             for opponents in against
         ]
         return ArmResult(job, run, tuple(rows))
@@ -633,7 +643,9 @@ def command(
     print_line(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
-    results_of = run_jobs(jobs, rosters, path, workers, print_line, labels=comparison.labels, logging=logging)
+    results_of = run_jobs(
+        jobs, rosters, path, workers, print_line, sample=comparison.sample, labels=comparison.labels, logging=logging
+    )
     finished = sorted(results_of, key=lambda result: jobs.index(result.job))
     reference = (
         comparison.reference if any(result.job.arm.name == comparison.reference for result in finished) else None
