@@ -526,8 +526,8 @@ def run_jobs(
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress; ``sample``, ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of evaluations
-    against the rosters test2 and test3. Raises what training and measuring raise.
+    ``report`` reports progress; ``sample``, ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of
+    evaluations against the rosters test2 and test3. Raises what training and measuring raise.
     """
     stored = read_rows(path)
     waiting = []

@@ -24,13 +24,6 @@ from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of
 
 NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
-METHODS = {  # rows of the README's figure: by group, arms, or names of which the first measured one counts
-    "practice against a roster": (("pool_ppo",), ("oracles_10",), ("oracles_25",), ("generated_50",), ("both",)),
-    "leagues": (("league",), ("league_itself_20_oracles_10", "with_repair"), ("alphastar",)),
-    "shares of self-play": (("itself_10",), ("itself_25",), ("itself_50",), ("itself_100", "self_play")),
-    "from the literature": (("nfsp",), ("fcp",), ("psro",), ("jpsro",), ("mmd",)),
-    "nothing learned": (("bayes_reply",), ("best_fixed",), ("heuristic",), ("equilibrium",)),
-}
 LARGEST = ("arms_4m", "leagues", "ablation", "baselines", "bench")  # files: of an arm in several the first counts
 
 
@@ -154,15 +147,6 @@ def first_measured(names: Iterable[str], folder: Path, files: Sequence[str] = LA
     return next((arms[name] for name in names for file in files if name in (arms := arms_in(file, folder))), None)
 
 
-def methods(folder: Path) -> dict[str, list[Measured]]:
-    """The measured rows of :data:`METHODS`, by group."""
-    rows = {
-        group: [arm for names in arms if (arm := first_measured(names, folder)) is not None]
-        for group, arms in METHODS.items()
-    }
-    return {group: arm for group, arm in rows.items() if arm}
-
-
 def differences_in(file: str, folder: Path, roster: str = DEV2) -> dict[str, Difference]:
     """Every arm of a results file - its reference arm on a roster, by arm."""
     boards = [candidate for candidate in boards_of(file, folder) if candidate.benchmark["roster"] == roster]
@@ -263,11 +247,6 @@ def plane_arms(folder: Path) -> list[Measured]:
 
 
 PLANE_LEAVES_OUT = ("no_regret", "no_gate", "no_past", "no_curriculum", "with_novelty")  # parts of a league, all alike
-
-
-def by_points(arms: Iterable[Measured]) -> list[Measured]:
-    """Best first; learned policies of one seed after those of several, as one training says little about another."""
-    return sorted(arms, key=lambda arm: (arm.arm.learned and len(arm.arm.rows) < 2, -arm.points.mean))
 
 
 def seeds_of(*arms: Measured) -> int:

@@ -25,8 +25,6 @@ from experiments.results.arms import (
     describe,
     differences_in,
     first_measured,
-    margin,
-    methods,
     new_families,
     non_dominated,
     number,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HEADLINE = ROOT / "docs" / "headline.svg"
 FOLDER_OF_FIGURES = ROOT / "docs" / "figures"
 COLOURS = ("#0072b2", "#009e73", "#d55e00", "#cc79a7", "#59636e", "#e69f00")  # Okabe and Ito 2008
 ROW = 0.21  # inches of a row of text
@@ -60,7 +57,7 @@ class Picture(NamedTuple):
 
 def svg(picture: Picture) -> str:
     """The figure as SVG, the same bytes each time; its values are also in its metadata."""
-    check_drawable(HEADLINE)
+    check_drawable(FOLDER_OF_FIGURES / "plane.svg")
     from matplotlib import rc_context  # an optional extra, and slow to import
     from matplotlib.figure import Figure
 
@@ -70,47 +67,6 @@ def svg(picture: Picture) -> str:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "dond-marl"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Description": picture.values})
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
-
-
-def headline(folder: Path) -> Picture:
-    """Methods by group: points from partners not used in training, and NashConv next to them."""
-    groups = methods(folder)
-    rows = [(group, arm) for group, arms in groups.items() for arm in arms]
-    height = 1.25 + ROW * (len(rows) + 0.6 * len(groups))
-    values = "; ".join(f"{arm.name} {arm.points.mean:.2f} {margin(arm.nashconv)}" for _, arm in rows)
-
-    def draw(figure: Figure) -> None:
-        points_axes = figure.add_axes((0.36, 0.62 / height, 0.36, 1 - 1.12 / height))
-        right = figure.add_axes((0.765, 0.62 / height, 0.215, 1 - 1.12 / height))
-        places, colours, last, y = [], [], None, 0.0
-        for group, _ in rows:
-            y += 1.6 if last not in (None, group) else 1.0
-            last = group
-            places.append(y)
-            colours.append(COLOURS[list(groups).index(group) % len(COLOURS)])
-        usual = _usual_acts([arm for _, arm in rows])
-        for y, colour, (_, arm) in zip(places, colours, rows, strict=True):
-            acts = "" if _is_usual(arm, usual) else f", {number(arm.acts)} acts"
-            _label(points_axes, y, arm.name + acts)
-            _dot(points_axes, y, arm.points, colour, arm.over_seeds)
-            _dot(right, y, arm.nashconv, colour)
-            if math.isnan(arm.nashconv.mean):
-                right.text(0.05, y, "no exact best response", fontsize=6.5, color=FAINT, va="center")
-        best = reference_points(rows[0][1].arm)
-        points_axes.axvline(best, color=INK, linewidth=1, linestyle=(0, (4, 2)))
-        points_axes.text(
-            best, 1.005, f"mean best response, {best:.2f}", fontsize=7, color=INK, ha="center", va="bottom",
-            transform=points_axes.get_xaxis_transform(),
-        )  # fmt: skip
-        _rows_axes(points_axes, places, "points of ten from partners not used in training")
-        _rows_axes(right, places, f"{NASHCONV} (less is better)")
-        points_axes.set_xlim(min(4.0, *(arm.points.low for _, arm in rows if not math.isnan(arm.points.low))), 8.1)
-        right.set_xlim(0, None)
-        budget = f"about {usual / 1e6:.0f}M acts unless a row says otherwise"
-        note = f"roster dev2; {budget}; thick bars: 95 % over seeds, thin ones: also over partners like these"
-        _title(figure, "Points from unseen partners, and what exact best responses gain", note)
-
-    return Picture(8.2, height, values, draw)
 
 
 def _usual_acts(arms: Sequence[Measured]) -> float:
@@ -507,7 +463,4 @@ def _shares(folder: Path, kinds: Mapping[str, Mapping[int, str]], title: str) ->
 
 def draw_all(folder: Path = FOLDER) -> dict[Path, str]:
     """Every figure as SVG, by its file."""
-    return {
-        HEADLINE: svg(headline(folder)),
-        **{FOLDER_OF_FIGURES / name: svg(make(folder)) for name, make in FIGURES.items()},
-    }
+    return {FOLDER_OF_FIGURES / name: svg(make(folder)) for name, make in FIGURES.items()}

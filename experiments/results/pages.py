@@ -22,7 +22,6 @@ from experiments.results.arms import (
     WRITTEN_BY,
     Measured,
     arms_in,
-    by_points,
     compare,
     describe,
     differences_in,
@@ -52,7 +51,6 @@ from partners.rosters import DEV, DEV2, PEOPLE_DEV, TEST2, TEST3, author_of
 
 # Arms whose differences from plain PPO are claimed: the first ones that are measured.
 CLAIMED = ("league_itself_20_oracles_10", "itself_25", "bayes_reply", "league", "generated_50", "both", "pool_ppo")
-MOST_CLAIMS = 3
 PLAIN = "pool_ppo"
 HELD_OUT = "arms_test2"
 # Files of test2, each with those that have the NashConv of its arms.
@@ -81,12 +79,6 @@ def pipe_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def arm_table(arms: Iterable[Measured], *columns: str) -> str:
     """Arms as rows; the columns are headings of :meth:`Measured.cell`."""
     return pipe_table(("arm", *columns), ([arm.name, *map(arm.cell, columns)] for arm in arms))
-
-
-def first_arms(folder: Path, choices: Iterable[Sequence[str]], most: int) -> list[Measured]:
-    """The first ``most`` arms that are measured on dev2, best first; a choice has names of which the first counts."""
-    arms = [arm for names in choices if (arm := first_measured(names, folder)) is not None]
-    return by_points(arms[:most])
 
 
 def held_out_arms(folder: Path, file: str) -> list[Measured]:
@@ -196,15 +188,6 @@ def _brief(difference: Difference) -> str:
     return f"{signed_interval(difference.points.difference)}, {difference.points.verdict}"
 
 
-def claims(folder: Path) -> list[tuple[DifferenceCells, DifferenceCells, str]]:
-    """The claimed differences on test2: over all partners, over independent programs alone, and of NashConv."""
-    arms, exploited = _compared_arms(HELD_OUT, folder), differences_in("arms_4m", folder)
-    by_arm = {row.arm: row for row in differences(folder, HELD_OUT, TEST2)}
-    alone = _compare_on(arms, is_independent)
-    names = [name for name in CLAIMED if name in by_arm][:MOST_CLAIMS]
-    return [(by_arm[name], difference_cells(alone[name]), difference_cells(exploited[name]).nashconv) for name in names]
-
-
 class BudgetRow(NamedTuple):
     """An arm with two budgets: the later one - the first."""
 
@@ -241,7 +224,7 @@ def preregistered(folder: Path) -> str:
     named = (
         ("league_people", "both seats", MAIN["points"]),
         *(("league_people", f"as {seat}", PARTS[seat]) for seat in ("seat_0", "seat_1")),
-        ("league", "both seats", MAIN["points"]),
+        ("default_league", "both seats", MAIN["points"]),
     )
     compared = [
         compare_arms({arm: arms[arm].scores(column) for arm in (name, PLAIN)}, PLAIN, arms[PLAIN].families,
@@ -306,13 +289,14 @@ def rows(folder: Path, name: str) -> list[Mapping[str, Any]]:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (  # of the templates, without their first argument, the folder
-    *(arms, rows, first_arms, plane_arms, held_out_arms, differences, held_out_table, by_author, claims),
+    *(arms, rows, plane_arms, held_out_arms, differences, held_out_table, by_author),
     *(budgets, ceiling, preregistered, finals_table, document),
 )
 OF_FOLDER = {function.__name__: function for function in FUNCTIONS}
 HELPERS: dict[str, Any] = {
     **{helper.__name__: helper for helper in (arm_table, difference_table, margin, number, describe)},
     "number_range": number_range,
+    "place_among": place_among,
     "count": count_noun,
     "estimate": from_json,
     "share": lambda estimate: with_margin(estimate, "share"),

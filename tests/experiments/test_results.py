@@ -16,7 +16,6 @@ from experiments.results.__main__ import BLOCK, PAGES, RESULTS, make_all, outdat
 from experiments.results.arms import (
     arms_in,
     by_family,
-    by_points,
     non_dominated,
     plane_arms,
     reference_points,
@@ -27,11 +26,19 @@ from experiments.results.figures import (
     programs_curves,
 )
 from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of
-from experiments.results.pages import budgets, difference_table, differences, held_out_arms, held_out_table
+from experiments.results.pages import (
+    budgets,
+    difference_table,
+    differences,
+    finals_table,
+    held_out_arms,
+    held_out_table,
+    preregistered,
+)
 from experiments.results.tables import table_csv
 from league.bench.held_out import LOG
 from league.bench.results import ResultsError, append, read, seal_row
-from partners.rosters import DEV, DEV2, TEST2
+from partners.rosters import DEV, DEV2, LOGGED, TEST2, TEST3
 from tests.command import dond, experiment
 from tests.league.bench.made_up import made_up_row
 
@@ -42,7 +49,7 @@ DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
     r"\(\w+ et al\. \d{4}\)|\b20[012]\d\b|95 % intervals|accuracy 15 points above|\b24 (partners|members)\b|^## \d\. "
-    r"|\b(dev|test)2\b|\[[^]]*\]\([^)]*\)|`[^`]*`|arms of 4M acts",
+    r"|\b(dev2|test[23])\b|\[[^]]*\]\([^)]*\)|`[^`]*`|arms of 4M acts",
     re.MULTILINE,
 )
 CODE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)  # of a template
@@ -73,7 +80,7 @@ def test_prose_has_no_measurements():
 def test_every_file_has_a_command_and_every_template_a_page():
     measured = {path.name.removesuffix(".xz") for path in FOLDER.iterdir() if path.is_file()}
     planned = {f"{name}.jsonl" for name in COMPARISONS}  # measured or not
-    assert measured | planned == set(MADE_BY) | {LOG.format("test2")}
+    assert measured | planned == set(MADE_BY) | {LOG.format(name) for name in LOGGED}
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
     assert shown | {RESULTS.stem} == {path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.j2")}
 
@@ -151,8 +158,8 @@ def test_dominated_arms_are_not_listed(tmp_path):
     add_arm(path, "both", 1.0, 5.0, seeds=(1,))
     plane = plane_arms(tmp_path)
     assert [arm.arm.name for arm in non_dominated(plane)] == ["both", "league"]
-    assert [arm.arm.name for arm in by_points(plane)] == ["league", "pool_ppo", "itself_25", "both"]
-    assert by_points(plane)[0].points.mean == pytest.approx((6.0 + 4.5) / 2 + 0.5 + 0.02)  # two families alike
+    (league,) = [arm for arm in plane if arm.arm.name == "league"]
+    assert league.points.mean == pytest.approx((6.0 + 4.5) / 2 + 0.5 + 0.02)  # two families alike
     league, less = differences(tmp_path, "arms_4m")
     assert (league.arm, league.points.split()[0], league.verdict, league.seeds) == ("league", "+0.50", "better", 3)
     assert league.nashconv.startswith("-1.00") and less.arm == "itself_25"
@@ -190,6 +197,24 @@ def test_held_out_points_by_who_wrote_the_partners(tmp_path):
     _, _, row = held_out_table(tmp_path, "arms_test2").splitlines()
     assert [cell.split()[0].strip(",") for cell in row.split(" | ")[3:7]] == ["+0.30", "+0.50", "+0.50", "+0.00"]
     assert with_best_labels(arms_in("arms_4m", tmp_path)["generated_50"].arm) is None
+
+
+def test_places_and_comparisons_among_the_finalists(tmp_path):
+    """The place of an arm is that of its mean among the published ones; the comparisons are those written down."""
+    (tmp_path / "finals.json").write_text('{"points": [8.0, 7.0, 6.0, 5.0]}')
+    programs = [f"agent(path='{number}.js', sha256='{number:016}')" for number in range(4)]
+    for name, opens, answers in (("pool_ppo", 6.0, 5.0), ("league_people", 8.0, 6.0), ("default_league", 6.0, 5.5)):
+        for seed in (1, 2, 3, 4):
+            points = {program: (opens + seed / 100, answers) for program in programs}
+            append(tmp_path / "people.jsonl", made_up_row(name, seed, points, roster=TEST3))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in finals_table(tmp_path).splitlines()[2:]]
+    assert [row[:5] for row in rows] == [
+        ["league against people's programs", "2", "7.01 ±0.01", "8.03 ±0.02", "6.00"],
+        ["default league", "4", "5.76 ±0.01", "6.02 ±0.02", "5.50"],
+        ["PPO on the train roster", "4", "5.51 ±0.01", "6.02 ±0.02", "5.00"],
+    ]
+    compared = [line.split(" | ")[1].split()[0] for line in preregistered(tmp_path).splitlines()[2:]]
+    assert compared == ["+1.50", "+2.00", "+1.00", "+0.25"]
 
 
 def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
