@@ -51,6 +51,7 @@ from partners.rosters import DEV, DEV2, PEOPLE_DEV, TEST2, TEST3, author_of
 
 # Arms whose differences from plain PPO are claimed: the first ones that are measured.
 CLAIMED = ("league_itself_20_oracles_10", "itself_25", "bayes_reply", "league", "generated_50", "both", "pool_ppo")
+MOST_CLAIMS = 3
 PLAIN = "pool_ppo"
 HELD_OUT = "arms_test2"
 # Files of test2, each with those that have the NashConv of its arms.
@@ -226,6 +227,7 @@ def preregistered(folder: Path) -> str:
         *(("league_people", f"as {seat}", PARTS[seat]) for seat in ("seat_0", "seat_1")),
         ("default_league", "both seats", MAIN["points"]),
     )
+    named = tuple(row for row in named if row[0] in arms)
     compared = [
         compare_arms({arm: arms[arm].scores(column) for arm in (name, PLAIN)}, PLAIN, arms[PLAIN].families,
                      SMALLEST_EFFECT)[name]
