@@ -240,10 +240,11 @@ def finalists(folder: Path) -> Picture:
             axes.annotate(f"{arm.name}, {points:.2f}", (place - 0.5, points), (7, 5), textcoords="offset points",
                           fontsize=TEXT, color=colour)  # fmt: skip
         open_axes(axes, "")
-        axes.set_xlim(0, len(published) + 12)
+        axes.set_xlim(0, len(published) + 8)
+        axes.set_xticks([1, *range(10, len(published) + 1, 10)])
         axes.set_xlabel("place in the finals", color=INK, fontsize=TEXT)
         axes.set_ylabel(POINTS, color=INK, fontsize=TEXT)
-        note = "grey: programs of people, published means; diamonds: against the same 50 programs on the same scenarios"
+        note = "circles: published means of the finalists; diamonds: against the finalists, on scenarios of the finals"
         _title(figure, "Among the 50 finalists of a public contest in this game", note)
 
     return Picture(8.2, 4.2, values, draw)
