@@ -37,7 +37,7 @@ UPDATE = 1_024  # own decisions per update, at least
 GAMES = 256  # per block of an update
 # Critic and belief heads learn from the policy's values, which the exploiter does not see when it plays.
 SETTINGS = LearnerSettings(
-    lr=2e-3, gamma=1.0, epochs=8, minibatch=512, ent=0.01, belief=1.0, critic="both", anneal=True
+    lr=3e-3, gamma=1.0, clip=0.1, epochs=8, minibatch=256, ent=0.01, belief=0.2, critic="both", anneal=True
 )
 CHOICE, MEASUREMENT = 1, 2  # noise of the games in which a seed is chosen, and in which it is measured; self-play has 0
 
