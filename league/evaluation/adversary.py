@@ -23,7 +23,7 @@ from dond_marl.solvers.values import Pair, pair_points, prior_scenarios, self_pl
 from league.play.backends import in_processes
 from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner
-from partners.learning.practice import Opponent, Practice, Session
+from partners.learning.practice import LabelsFrom, Opponent, Practice, Session
 from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import load_checkpoint
 from partners.network.occupants import expert_path
@@ -37,7 +37,7 @@ UPDATE = 1_024  # own decisions per update, at least
 GAMES = 256  # per block of an update
 # Critic and belief heads learn from the policy's values, which the exploiter does not see when it plays.
 SETTINGS = LearnerSettings(
-    lr=3e-3, gamma=1.0, clip=0.1, epochs=8, minibatch=256, ent=0.01, belief=0.2, critic="both", anneal=True
+    lr=3e-3, gamma=1.0, epochs=8, minibatch=256, ent=0.003, belief=0.2, critic="both", anneal=True
 )
 CHOICE, MEASUREMENT = 1, 2  # noise of the games in which a seed is chosen, and in which it is measured; self-play has 0
 
@@ -61,7 +61,9 @@ def train_exploiter(policy: Partner, seed: int, decisions: int = DECISIONS) -> N
         replace(SETTINGS, total_decisions=decisions),
         seed,
     )
-    plan = Practice(_lewis(), RULES, UPDATE, GAMES, seed, privileged=True)
+    # A label is noise to a policy that declares to read none; others, networks among them, may be exploited by labels.
+    labels: LabelsFrom = "readers" if getattr(policy, "insist_is_propose", False) else "all"
+    plan = Practice(_lewis(), RULES, UPDATE, GAMES, seed, privileged=True, labels_from=labels)
     session = Session(learner=learner, plan=plan, opponents=[Opponent(policy, 1.0)])
     while learner.decisions < decisions:
         session.step()
