@@ -614,6 +614,7 @@ def benchmark(
     sample: int | None = None,
     replicates: int | None = None,
     labels: bool = False,
+    adversary: bool = False,
     workers: int = 1,
     allow_uncommitted: bool = False,
     reason: str | None = None,
@@ -630,6 +631,7 @@ def benchmark(
     sample: number of scenarios, for expensive members.
     replicates: games per scenario, seat and partner where one of them acts at random.
     labels: play partners that read labels with every offer a PROPOSE, and an INSIST, too: the figure ``best_labels``.
+    adversary: train exploiters against a policy whose best response is not exact, some minutes.
     workers: processes; they change no figure.
     allow_uncommitted: measure although the sources of the checkout differ from its commit; the row says so.
     reason, log: why test2 or test3 is played, and the file of its log (:func:`league.bench.held_out.logging_of`).
@@ -653,7 +655,8 @@ def benchmark(
     check_committed(allow_uncommitted)
     row = measure(
         submission, opponents, beyond=beyond, sample=sample,
-        replicates=replicates or REPLICATES, labels=labels, workers=workers, logging=logging, report=report,
+        replicates=replicates or REPLICATES, labels=labels, adversary=adversary, workers=workers, logging=logging,
+        report=report,
     )  # fmt: skip
     append(path, row)
     return BenchmarkResult(row, **show(result_section(row)))

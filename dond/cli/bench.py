@@ -12,6 +12,7 @@ examples:
   dond bench heuristic --against boulware --against "linear(floor=0.6)"
   dond bench expert --against agents:challenge_haggling/submissions --sample 200   # programs of a public contest
   dond bench expert --against dev --beyond          # pools that no roster and no training uses
+  dond bench random --against dev2 --adversary      # also what a trained exploiter gains
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
 """
@@ -100,6 +101,11 @@ def command() -> None:
     help=f"games per scenario, seat and partner where one of them acts at random ({REPLICATES})",
 )
 @click.option("--labels", is_flag=True, help="also with every offer a PROPOSE and with every offer an INSIST")
+@click.option(
+    "--adversary",
+    is_flag=True,
+    help="also what trained exploiters gain, where no best response is exact: a minute or two for each of three seeds",
+)
 @click.option("--workers", type=integer(1, 64), default=1, metavar="N", help="processes (1)")
 @click.option(
     "--results", type=FILE, default=DEFAULT, metavar="FILE", help=f"the file that the line is added to ({DEFAULT})"

@@ -94,7 +94,7 @@ def cell_parts(cell: Cell) -> CellParts:
     if cell.unit == "share" and low <= LEAST and high >= 1 - LEAST:
         ends = TOO_FEW
     n = "" if cell.n is None or not cell.is_known else f"n {cell.n:,}"
-    return CellParts("" if math.isnan(mean) and ends else format_number(mean, cell.unit), ends, n, True)
+    return CellParts("" if math.isnan(mean) and ends else cell.sign + format_number(mean, cell.unit), ends, n, True)
 
 
 def _kind(block: Block) -> str:

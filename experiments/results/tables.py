@@ -16,6 +16,8 @@ from dond_marl.statistics import SEED_CONFIDENCE, Estimate
 from experiments.hints import hint_rows, parse_hints
 from experiments.results.arms import describe, seeds_estimate
 from experiments.results.files import BENCH, boards_of, document
+from league.bench.arms import ADVERSARY, NASHCONV
+from league.bench.table import AT_LEAST
 from league.figures.rows import Figure
 from league.tables.blocks import Cell, Table
 
@@ -36,10 +38,18 @@ def arm_rows(folder: Path, kind: Callable[[Table], bool]) -> Iterable[Values]:
             for table in board.section.blocks:
                 if isinstance(table, Table) and kind(table):
                     for row in table.rows:
-                        rows.setdefault(row.label, {}).update(zip(table.heads, row.cells, strict=True))
+                        named = zip(table.heads, row.cells, strict=True)
+                        rows.setdefault(row.label, {}).update((_file_heading(*cell), cell[1]) for cell in named)
             for arm, cells in rows.items():
                 name = {"arm": arm, "name": describe(arm)}
                 yield {"file": f"{file}.jsonl", "roster": board.benchmark["roster"], **name, **cells}
+
+
+def _file_heading(head: str, cell: Cell) -> str:
+    """The heading in a file of numbers, in which exact gains of an adversary and lower bounds have one column each."""
+    if head != ADVERSARY:
+        return head
+    return f"{ADVERSARY}, at least" if isinstance(cell, Figure) and cell.sign == AT_LEAST else NASHCONV
 
 
 def label_rows(folder: Path) -> Iterable[Values]:

@@ -24,6 +24,7 @@ from league.figures.rows import Unit
 from partners.rosters import ROSTERS, family_of, load_rosters
 
 NASHCONV = "NashConv"  # heading
+ADVERSARY = "what an adversary gains"  # heading
 SAME = ("version", "roster", "roster_sha256", "scenarios", "scenarios_sha256", "headline")  # of the protocol
 
 
@@ -104,6 +105,16 @@ class Arm(NamedTuple):
         """An entry of the results' exploitability by seed, ``[n, ...]``; ``None`` where a seed has none."""
         entries = [row["exploitability"][key] for row in self.rows if "exploitability" in row]
         return np.array(entries) if len(entries) == len(self.rows) else None
+
+    def adversary_gains(self) -> tuple[Doubles, bool] | None:
+        """Points that an adversary gains by seed, ``[n]``, and whether all are exact (NashConv).
+
+        Those that are not exact are lower bounds, by trained exploiters. ``None`` where a seed has neither.
+        """
+        exact = [row.get("exploitability", {}).get("nashconv") for row in self.rows]
+        bounds = [row.get("adversary", {}).get("at_least") for row in self.rows]
+        gains = [bound if gain is None else gain for gain, bound in zip(exact, bounds, strict=True)]
+        return None if None in gains else (np.array(gains), None not in exact)
 
     def worst_tenth(self) -> Doubles | None:
         """The mean points of the worst tenth of the partners by seed, ``[n]``; ``None`` with one partner."""

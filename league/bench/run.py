@@ -317,6 +317,7 @@ def measure(
     labels: bool = False,
     workers: int = 1,
     exploitability: bool = True,
+    adversary: bool = False,
     logging: Logging | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Row:
@@ -326,8 +327,9 @@ def measure(
     read labels twice more, every offer being a PROPOSE and an INSIST, for the figure ``best_labels``.
 
     ``exploitability``: also solve exact best responses to the submission, on all scenarios of ``lewis`` and where it
-    has them (:func:`exploitability_of`). ``logging``: of evaluations against the rosters test2 and test3
-    (:func:`league.bench.held_out.logging_of`), which has a sample of its own; none is larger.
+    has them (:func:`exploitability_of`). ``adversary``: where there are none, train exploiters against the submission
+    (:func:`league.evaluation.adversary.adversary_gains`), some minutes. ``logging``: of evaluations against the rosters
+    test2 and test3 (:func:`league.bench.held_out.logging_of`), which has a sample of its own; none is larger.
 
     Raises :class:`~dond_marl.errors.InputError` for a submission that may not be measured against these partners, or is
     not logged, :class:`~league.evaluation.matches.PlayError` and :class:`~league.evaluation.matches.UnreachedError`.
@@ -346,6 +348,8 @@ def measure(
         field = beyond_field(sample) if beyond else lewis_field(sample)
         times = 1 if sample is not None else replicates
     _check_sample(submission, opponents, field, sample)
+    if adversary and not field.whole:
+        raise InputError("--adversary is for all scenarios of lewis: leave --sample and --beyond out, or --adversary")
     benchmark = protocol_document(field, opponents.name, opponents.partners, times)
     about = _submission_document(submission, training, opponents.partners)
     earlier = 0
@@ -372,6 +376,10 @@ def measure(
         row[logging.roster] = {"earlier_evaluations": earlier, "reason": logging.reason}
     if exploitability and field.whole and (exploited := exploitability_of(submission.player, submission.blobs)):
         row["exploitability"] = exploited
+    elif adversary:
+        from league.evaluation.adversary import adversary_gains  # loads PyTorch
+
+        row["adversary"] = adversary_gains(submission.partner, workers=workers, report=report)
     row["clock"] = {"at": datetime.now(UTC).isoformat("T", "seconds"), "seconds": round(time.perf_counter() - began, 1)}
     return seal_row(with_references(row))
 

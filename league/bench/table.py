@@ -1,7 +1,7 @@
 """The leaderboard: only results under the same protocol stand together, a section for each.
 
-Points stand next to NashConv: points say what a policy earns from partners, NashConv what an exact best response gains
-by knowing the policy.
+Points stand next to what an adversary gains: points say what a policy earns from partners, the other what a best
+response gains by knowing the policy: exact (NashConv), or at least, by a trained exploiter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.seats import Doubles
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
-from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column, arms_by_protocol
+from league.bench.arms import ADVERSARY, MAIN, NASHCONV, PARTS, Arm, Column, arms_by_protocol
 from league.bench.differences import SMALLEST_EFFECT, Difference, differences
 from league.bench.figures import with_references
 from league.bench.protocol import CONFIDENCE, RULES
@@ -29,6 +29,7 @@ from partners.rosters import LOGGED, ROSTERS
 SHOWN: dict[str, float] = {"points": 0.01, "share": 0.001}  # the last digit, by unit
 TITLE = "Leaderboard"
 WORST_TENTH = "worst tenth (CVaR)"  # heading
+EXACT, AT_LEAST = "= ", "\N{GREATER-THAN OR EQUAL TO} "  # signs of gains of an adversary
 
 
 class Board(NamedTuple):
@@ -95,9 +96,14 @@ def notes_of(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[str]:
         f"{benchmark['roster_sha256'][:12]}; {every} scenarios in both seats, {benchmark['max_turns']} turns; networks "
         f"play their likeliest act; a game with a stochastic player is played {_replicates(arms)}.",
         f"Points of ten on: {benchmark['headline']}; means over families of the means over their members. "
-        f"{benchmark['confidence']:.0%} intervals are {interval}; those of {NASHCONV} and of the {WORST_TENTH} are "
+        f"{benchmark['confidence']:.0%} intervals are {interval}; those of {ADVERSARY} and of the {WORST_TENTH} are "
         "over seeds. One that is narrower than the last digit is left out.",
     ]
+    if any(arm.adversary_gains() for arm in arms):
+        notes.append(
+            f"{ADVERSARY.capitalize()}: points over self-play, the sum of both seats; {EXACT.strip()} by an exact "
+            f"best response ({NASHCONV}), {AT_LEAST.strip()} at least, by a trained exploiter."
+        )
     cells = arms[0].rows[0]["cells"]
     exact = [cell["reference_exact"] for cell in cells if (cell.get("reference") or {}).get(benchmark["headline"])]
     if exact:
@@ -133,7 +139,7 @@ def _replicates(arms: Sequence[Arm]) -> str:
 
 
 def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[Table]:
-    """Points next to NashConv, then points by partners, seats and scenarios."""
+    """Points next to the gain of an adversary, then points by partners, seats and scenarios."""
     head, names = benchmark["headline"], [arm.name for arm in arms]
     lines = [{"seeds": count_cell(len(arm.rows)), **main_cells(arm)} for arm in arms]
     parts = {**PARTS, **{part: Column(part=part) for part in arms[0].rows[0]["cells"][0]["points"] if part != head}}
@@ -143,10 +149,10 @@ def _main(benchmark: dict[str, Any], arms: Sequence[Arm]) -> list[Table]:
 
 
 def main_cells(arm: Arm) -> dict[str, Cell]:
-    """The figures of an arm by heading: points, NashConv, and others."""
+    """The figures of an arm by heading: points, the gain of an adversary, and others."""
     seeds = statistics.mean_of(statistics.headline_scores(arm.scores(), arm.families).tolist(), SEED_CONFIDENCE)
     inserted: dict[str, dict[str, Cell]] = {  # after each heading of the columns
-        "points": {"± over seeds": number_cell(seeds.margin), NASHCONV: _over_seeds(arm.exploitability("nashconv"))},
+        "points": {"± over seeds": number_cell(seeds.margin), ADVERSARY: _adversary_cell(arm)},
         "exact BR-Prox": {WORST_TENTH: _over_seeds(arm.worst_tenth())},
     }
     cells: dict[str, Cell] = {}
@@ -156,6 +162,15 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     shares = [float(figure["value"]) for figure in figures]
     insists = np.array(shares) if len(shares) == len(arm.rows) else None
     return {**cells, "INSIST": _over_seeds(insists, "share"), "best labels": _over_seeds(arm.label_gains())}
+
+
+def _adversary_cell(arm: Arm) -> Figure | None:
+    """The mean gain of an adversary over seeds, marked as exact or as a lower bound."""
+    gains = arm.adversary_gains()
+    if gains is None:
+        return None
+    by_seed, exact = gains
+    return _figure(statistics.mean_of(by_seed.tolist(), SEED_CONFIDENCE))._replace(sign=EXACT if exact else AT_LEAST)
 
 
 def _over_seeds(values: Doubles | None, unit: Unit = "points") -> Figure | None:
@@ -234,6 +249,10 @@ def summary_sentences(row: Row) -> list[str]:
         exploited = row["exploitability"]
         gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(exploited["gain"]))
         sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {exploited['nashconv']:.2f}.")
+    if "adversary" in row:
+        exploited = row["adversary"]
+        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(exploited["gain"]))
+        sentences.append(f"A trained exploiter gains {gains}: an adversary gains at least {exploited['at_least']:.2f}.")
     share = arm.headline(MAIN["BR-Prox"]).mean
     if not math.isnan(share):
         sentences.append(f"Its Best-Response Proximity is {share:.1%}, the share of what a best response earns.")

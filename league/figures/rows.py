@@ -48,6 +48,7 @@ class Figure(NamedTuple):
 
     estimate: Estimate
     unit: Unit = "points"
+    sign: str = ""  # before the number, such as that of a lower bound
 
     @property
     def is_known(self) -> bool:

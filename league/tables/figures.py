@@ -40,7 +40,9 @@ def format_cell(cell: Cell, *, n: bool = True) -> str:
     """The full text of a table cell, with the number of games if ``n``; :data:`UNKNOWN` for an empty cell."""
     if cell is None or isinstance(cell, str):
         return UNKNOWN if cell is None else cell
-    return with_interval(cell.estimate, cell.unit, n=cell.n if n else None) if cell.is_known else UNKNOWN
+    if not cell.is_known:
+        return UNKNOWN
+    return cell.sign + with_interval(cell.estimate, cell.unit, n=cell.n if n else None)
 
 
 def count_noun(number: int, noun: str) -> str:

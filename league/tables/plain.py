@@ -196,11 +196,13 @@ def _column(head: str, cells: Sequence[Cell]) -> Column:
     """Intervals are spelled as ± half their width if that says the same as their ends everywhere in the column."""
     symmetric = all(_symmetric(cell) for cell in cells if isinstance(cell, Figure))
     spell = with_margin if symmetric else with_interval
-    full = [spell(*cell) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells]
+    full = [
+        cell.sign + spell(cell.estimate, cell.unit) if isinstance(cell, Figure) else cell or UNKNOWN for cell in cells
+    ]
     bare = list(full)
     for index, cell in enumerate(cells):
         if isinstance(cell, Figure) and not math.isnan(cell.estimate.mean):
-            bare[index] = format_number(cell.estimate.mean, cell.unit)
+            bare[index] = cell.sign + format_number(cell.estimate.mean, cell.unit)
     return Column(head, full, bare, any(isinstance(cell, str) for cell in cells))
 
 

@@ -205,7 +205,7 @@ def test_places_and_comparisons_among_the_finalists(tmp_path):
     programs = [f"agent(path='{number}.js', sha256='{number:016}')" for number in range(4)]
     for name, opens, answers in (("pool_ppo", 6.0, 5.0), ("league_people", 8.0, 6.0), ("default_league", 6.0, 5.5)):
         for seed in (1, 2, 3, 4):
-            points = {program: (opens + seed / 100, answers) for program in programs}
+            points = dict.fromkeys(programs, (opens + seed / 100, answers))
             append(tmp_path / "people.jsonl", made_up_row(name, seed, points, roster=TEST3))
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in finals_table(tmp_path).splitlines()[2:]]
     assert [row[:5] for row in rows] == [

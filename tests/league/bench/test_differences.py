@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import t as student
 
 from dond_marl.errors import InputError
-from league.bench.arms import Arm
+from league.bench.arms import ADVERSARY, Arm
 from league.bench.differences import differences
-from league.bench.table import boards, leaderboard
+from league.bench.table import EXACT, boards, leaderboard
 from tests.league.bench.made_up import made_up_row
 
 FAMILIES = {
@@ -141,9 +141,8 @@ def test_nashconv_stands_next_to_points():
     (board,) = boards(rows, "old")
     main, _, responses, _ = board.section.blocks
     for line in main.rows:
-        assert dict(zip(main.heads, line.cells, strict=True))["NashConv"].estimate.mean == pytest.approx(
-            mean(nash[line.label])
-        )
+        gains = dict(zip(main.heads, line.cells, strict=True))[ADVERSARY]
+        assert (gains.estimate.mean, gains.sign) == (pytest.approx(mean(nash[line.label])), EXACT)
     assert {line.label for line in responses.rows} == {"old", "new"}
     assert board.compared[0].nashconv.mean == pytest.approx(mean(nash["new"]) - mean(nash["old"]))
     assert "NashConv" in board.compared[0].sentence

@@ -106,6 +106,15 @@ def test_exploitability_is_that_of_exact_best_responses(row):
         assert "exploitability" not in measure(submission_of_spec(spec), opponents_of(["linear"]), **options)
 
 
+def test_adversary_needs_all_scenarios_and_adds_nothing_to_exact_gains():
+    submission, opponents = submission_of_spec("heuristic"), opponents_of(["linear"])
+    for options in ({"sample": 60}, {"beyond": True}):
+        with pytest.raises(InputError):
+            measure(submission, opponents, adversary=True, **options)
+    found = measure(submission, opponents, adversary=True)
+    assert "exploitability" in found and "adversary" not in found
+
+
 def test_uncommitted_sources_are_refused(tmp_path):
     def git(*words: str) -> None:
         who = ("-c", "user.name=a", "-c", "user.email=a@example.org")

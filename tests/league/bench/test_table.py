@@ -12,11 +12,12 @@ from dond.cli.bench import BEGIN, END, renew_table
 from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec, seat_occupant
-from league.bench.arms import MAIN, arms_by_protocol, headline_of, scores_of
+from league.bench.arms import ADVERSARY, MAIN, Arm, arms_by_protocol, headline_of, scores_of
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
-from league.bench.table import leaderboard, summary_sentences
+from league.bench.table import AT_LEAST, EXACT, boards, leaderboard, summary_sentences
 from league.figures.rows import Figure
+from league.tables.figures import format_cell
 from league.tables.markdown import report_markdown
 from partners.rosters import DEV, family_of, roster
 from tests.command import ROOT, dond
@@ -184,6 +185,24 @@ def test_arms_are_compared_with_the_one_that_is_named(rows):
     assert compared["verdict"] in ("better", "worse", "equivalent", "undecided")
     with pytest.raises(InputError):
         leaderboard(rows, over="nobody")
+
+
+def test_gains_of_an_adversary_are_exact_or_at_least(rows):
+    *asking, nice, _ = rows
+    own = {"self_play": [6.0, 6.0], "response": [8.0, 7.0], "gain": [2.0, 1.0], "nashconv": 3.0}
+    exact = [{**row, "exploitability": own} for row in asking]
+    bound = {**nice, "adversary": {"gain": [2.5, 1.75], "at_least": 4.25}}
+    (board,) = boards([*exact, bound])
+    gains = {name: cells(board.section, 0, name)[ADVERSARY] for name in ("asking", "nice")}
+    assert {name: (cell.estimate.mean, cell.sign) for name, cell in gains.items()} == {
+        "asking": (3.0, EXACT),
+        "nice": (4.25, AT_LEAST),
+    }
+    assert format_cell(gains["nice"], n=False) == "\N{GREATER-THAN OR EQUAL TO} 4.25"
+    assert "4.25" in " ".join(summary_sentences(bound))
+    mixed = {**asking[0], "adversary": bound["adversary"]}
+    assert cells(boards([mixed, *exact[1:]])[0].section, 0, "asking")[ADVERSARY].sign == AT_LEAST
+    assert Arm("asking", (asking[0], *exact[1:])).adversary_gains() is None
 
 
 def test_summary_sentences_name_points(rows):
