@@ -307,7 +307,7 @@ def describe(config: Config, stage: StageConfig) -> str:
         until = stage.until
         member = until.member or config.learners[0].name
         bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
-        ends.append(f"until {member} has points of at least {bound} against {until.against}")
+        ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
@@ -316,9 +316,9 @@ def describe(config: Config, stage: StageConfig) -> str:
 
 def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
     member = until.member or config.learners[0].name
-    opponents = None if until.against == "all" else [until.against]
-    figure = history.cross.tally("points", member, opponents).mean(2 * until.confidence - 1)
-    text = f"{member} has points of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
+    opponent = None if until.against == "all" else until.against
+    figure = history.cross.figure(until.metric, member, opponent, 2 * until.confidence - 1)
+    text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
     if figure.n < until.games:
         return False, f"{text}, over {figure.n:,} of {until.games:,} games"
     return figure.low >= until.at_least, text  # false for nan

@@ -33,9 +33,6 @@ from league.settings.learners import Gate, LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History, points_by_seats
 
-WIN_RATE = 0.7  # share of the games against each opponent that a gate of kind win_rate asks for
-FORGETTING = 0.5  # points of ten that a snapshot may lose against one opponent, at the confidence of its gate
-
 Points = NDArray[np.float64]
 
 
@@ -199,10 +196,12 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     # Bonferroni: with many opponents a loss to one of them by chance is likely.
     confidence = 1 - 2 * (1 - gate.confidence) / len(more)
     changes = [opponent.mean(confidence) for opponent in _by_opponent(more, groups)]
-    regressed = [change.mean for change in changes if change.high < -FORGETTING]
+    regressed = [change.mean for change in changes if change.high < -gate.forgetting]
     text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {1 - risk:.1%}, look {look}"
     if not gain.low > 0:  # also with too few scenarios for an interval
         return GateVerdict(False, f"not surely better: {text}", gain)
+    if gain.mean < gate.delta:
+        return GateVerdict(False, f"too little: {text}, {gate.delta:+.2f} needed", gain)
     if regressed:
         return GateVerdict(False, f"{text}, but {min(regressed):+.2f} against one of {len(regressed)} opponents", gain)
     return GateVerdict(True, f"better: {text}", gain)
@@ -219,8 +218,8 @@ def _by_wins(gate: Gate, points: Points, opponents_points: Points, groups: NDArr
     if not reached:
         return GateVerdict(False, "no opponent of its gate was reached in any game", UNKNOWN)
     least = min(reached, key=lambda share: share.mean)
-    text = f"wins {least.mean:.0%} against the opponent that it beats least, {WIN_RATE:.0%} needed"
-    return GateVerdict(least.mean >= WIN_RATE, text, least)
+    text = f"wins {least.mean:.0%} against the opponent that it beats least, {gate.win_rate:.0%} needed"
+    return GateVerdict(least.mean >= gate.win_rate, text, least)
 
 
 def _by_opponent(values: Points, groups: NDArray[np.int64]) -> list[Tally]:

@@ -80,6 +80,7 @@ AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
+UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
 BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
@@ -239,7 +240,7 @@ class Config(Section):
 
     def portable(self) -> Config:
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
-        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", "partner")}
+        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
         display = {key: LeagueConfig.model_fields[key].default for key in DISPLAY}
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})

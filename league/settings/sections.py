@@ -165,6 +165,8 @@ class EnvConfig(Section):
     message_length: int = optional(
         0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
     )
+    illegal: Literal["raise", "forfeit"] | None = None
+    render_mode: Literal["human", "ansi"] | None = None
 
     @model_validator(mode="before")
     @classmethod
