@@ -237,8 +237,10 @@ def finalists(folder: Path) -> Picture:
             place, points = place_among(arm.points.mean, published), arm.points.mean
             colour = COLOURS[0] if arm.arm.learned else COLOURS[4]
             axes.plot(place - 0.5, points, "D", color=colour, markersize=6)
-            axes.annotate(f"{arm.name}, {points:.2f}", (place - 0.5, points), (7, 5), textcoords="offset points",
-                          fontsize=TEXT, color=colour)  # fmt: skip
+            last = place > len(published) / 2  # the circles fall: there is room above them, then below
+            axes.annotate(f"{arm.name}, {points:.2f}", (place - 0.5, points), (-7, -11) if last else (7, 5),
+                          textcoords="offset points", ha="right" if last else "left", fontsize=TEXT,
+                          color=colour)  # fmt: skip
         open_axes(axes, "")
         axes.set_xlim(0, len(published) + 8)
         axes.set_xticks([1, *range(10, len(published) + 1, 10)])

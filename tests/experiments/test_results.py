@@ -85,7 +85,8 @@ def test_every_file_has_a_command_and_every_template_a_page():
     assert shown | {RESULTS.stem} == {path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.j2")}
 
 
-COMMANDS = sorted({made for made in MADE_BY.values() if "at commit" not in made and "scripts/" not in made})
+RUN = ("python -m", "dond ")  # beginnings of commands; some files are made otherwise
+COMMANDS = sorted({made for made in MADE_BY.values() if "at commit" not in made and made.startswith(RUN)})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
