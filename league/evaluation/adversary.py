@@ -3,8 +3,8 @@
 An exact best response is known for few policies (:mod:`league.evaluation.exploitability`). For the others a network is
 trained against the policy alone, from the shipped expert's weights, and plays greedily afterwards. Nothing that it
 earns can exceed the best response, so its gain is a lower bound of the exact one (docs/BENCHMARK.md has how near it
-comes). The budget and all hyperparameters are constants, so that gains of different policies compare (Timbers et al. 2022, *Approximate
-exploitability: learning a best response*, arXiv 2004.09677).
+comes). The budget and all hyperparameters are constants, so that gains of different policies compare (Timbers et al.
+2022, *Approximate exploitability: learning a best response*, arXiv 2004.09677).
 """
 
 from __future__ import annotations
