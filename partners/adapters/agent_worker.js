@@ -11,7 +11,8 @@ const readline = require('readline');
 const vm = require('vm');
 
 const MOST_ALONE = 500; // games with a context of their own
-const programs = new Map(); // by digest: {script, table, alone}
+const TOGETHER = 64; // rows of a call
+const programs = new Map(); // by digest: {script, table, alone, slowest: milliseconds of a row}
 const waiting = new Map(); // contexts of single games, by program, game and the partner's offers
 
 const PRELUDE = new vm.Script(`(() => {
@@ -93,23 +94,25 @@ function answerAlone(program, digest, row, limit) {
   return answers[0];
 }
 
+// As many rows in one call as a quarter of the limit is expected to be enough for, so that slow programs are not cut off.
 function answers(program, digest, rows, limit, kept) {
-  if (!program.alone) {
-    program.table = program.table || makeTable(program);
+  const all = [];
+  while (all.length < rows.length) {
+    const size = program.alone ? 1 : Math.max(1, Math.min(TOGETHER, Math.floor(limit / 4 / program.slowest)));
+    const part = rows.slice(all.length, all.length + size), began = performance.now();
     try {
-      const together = answer(program, program.table, rows, limit, kept);
-      if (!program.alone) return together; // otherwise it has just set a global variable
+      if (program.alone) { all.push(answerAlone(program, digest, part[0], limit)); continue; }
+      program.table = program.table || makeTable(program);
+      const together = answer(program, program.table, part, limit, kept);
+      program.slowest = Math.max(program.slowest, (performance.now() - began) / part.length);
+      if (!program.alone) all.push(...together); // otherwise it has just set a global variable
     } catch (error) {
       program.table = null; // its games begin again
-      if (rows.length > 1) return rows.flatMap(row => answers(program, digest, [row], limit, kept));
-      return [JSON.stringify([null, `it took more than ${limit} ms`])];
+      program.slowest = limit;
+      if (part.length === 1) all.push(JSON.stringify([null, `it took more than ${limit} ms`]));
     }
   }
-  return rows.map(row => {
-    try { return answerAlone(program, digest, row, limit); } catch (error) {
-      return JSON.stringify([null, `it took more than ${limit} ms`]);
-    }
-  });
+  return all;
 }
 
 readline.createInterface({input: process.stdin}).on('line', line => {
@@ -119,7 +122,7 @@ readline.createInterface({input: process.stdin}).on('line', line => {
     const text = request.text.slice(/^\ufeff?(#![^\r\n]*)?/.exec(request.text)[0].length);
     try {
       const script = new vm.Script(`(function(exports, module){${text}\n})`, {filename: request.name});
-      programs.set(request.program, {script, table: null, alone: false});
+      programs.set(request.program, {script, table: null, alone: false, slowest: 0.01});
       lines = ['{}'];
     } catch (error) { lines = [JSON.stringify({error: String(error).split('\n')[0].slice(0, 200)})]; }
   } else {
