@@ -189,23 +189,23 @@ def is_offer(reply: object, counts: list[int]) -> bool:
 
 
 def _rows(turns: Turns) -> list[list[Any]]:
-    """The rows of a request: what each game's agent has been told so far."""
+    """The rows of a request: each game so far, from the agent's seat."""
     counts, history = turns.counts, turns.history
     offered, offers = np.zeros_like(counts), []
     for turn in range(1 - turns.seat, turns.turns_taken, 2):
         is_offer = history.act[:, turn, None] < Act.AGREE
         offered = np.where(is_offer, counts - history.oA[:, turn], offered)
         offers.append(offered)
-    told = np.stack([counts, turns.my_utilities, *offers], axis=1).tolist()
+    vectors = np.stack([counts, turns.my_utilities, *offers], axis=1).tolist()
     for row in np.flatnonzero(~counts.all(axis=1)).tolist():
         present = np.flatnonzero(counts[row]).tolist()
-        told[row] = [[items[i] for i in present] for items in told[row]]
+        vectors[row] = [[items[i] for i in present] for items in vectors[row]]
     seeds = (np.nan_to_num(turns.game_noise[:, 0]) * 2**32).astype(np.int64).tolist()  # none where it is deterministic
     before: list[None] = [] if turns.seat else [None]  # the first mover's first call
     rounds = (turns.rules.max_turns + 1) // 2
     return [
         [turns.seat, items, values, rounds, seed, [*before, *of_partner]]
-        for (items, values, *of_partner), seed in zip(told, seeds, strict=True)
+        for (items, values, *of_partner), seed in zip(vectors, seeds, strict=True)
     ]
 
 
