@@ -77,6 +77,7 @@ class Agent:
     - ``limit``: seconds for one offer.
     """
 
+    traits: ClassVar[Traits] = Traits()  # of the class: tables of stored rows are made without the program's file
     insist_is_propose: ClassVar[bool] = True  # the form has no label of an offer
 
     def __init__(self, path: str, name: str | None = None, sha256: str | None = None, limit: float = 5.0) -> None:
@@ -94,7 +95,6 @@ class Agent:
         self.name = name or (file.parent.name if file.stem == "solution" else file.stem)
         self.failures: Counter[str] = Counter()
         self._javascript = file.suffix == ".js"
-        self.traits = Traits(deterministic=self._javascript and "random" not in self._text)  # its clock is not real
         self.program = f"{digest}{file.suffix}"
         self._loaded_by: tuple[LineWorker, int] | None = None  # the worker, and which of its processes
         worker = self.worker()
@@ -200,7 +200,7 @@ def _rows(turns: Turns) -> list[list[Any]]:
     for row in np.flatnonzero(~counts.all(axis=1)).tolist():
         present = np.flatnonzero(counts[row]).tolist()
         vectors[row] = [[items[i] for i in present] for items in vectors[row]]
-    seeds = (np.nan_to_num(turns.game_noise[:, 0]) * 2**32).astype(np.int64).tolist()  # none where it is deterministic
+    seeds = (turns.game_noise[:, 0] * 2**32).astype(np.int64).tolist()
     before: list[None] = [] if turns.seat else [None]  # the first mover's first call
     rounds = (turns.rules.max_turns + 1) // 2
     return [

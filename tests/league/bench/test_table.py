@@ -19,7 +19,7 @@ from league.bench.table import AT_LEAST, EXACT, boards, leaderboard, summary_sen
 from league.figures.rows import Figure
 from league.tables.figures import format_cell
 from league.tables.markdown import report_markdown
-from partners.rosters import DEV, family_of, roster
+from partners.rosters import DEV, TEST3, family_of, roster
 from tests.command import ROOT, dond
 from tests.league.bench.made_up import made_up_row
 
@@ -158,6 +158,13 @@ def test_partners_of_no_roster_are_not_made_into_occupants():
     points = {"llm(provider=nobody)": (5.0, 5.0), "negmas(agent='no.Such')": (6.0, 6.0)}
     (section,) = leaderboard([made_up_row("mine", None, points, roster="own list")]).sections
     assert cells(section, 0, "mine")["points"].estimate.mean == 5.5 and "with memory" not in section.blocks[1].heads
+
+
+def test_rows_with_programs_of_people_are_shown_without_their_files(tmp_path, monkeypatch):
+    """Only playing needs the contest's repository and Node."""
+    monkeypatch.chdir(tmp_path)
+    rows = [made_up_row("mine", seed, dict.fromkeys(roster(TEST3)[:2], (6.0, 5.0)), roster=TEST3) for seed in (1, 2)]
+    assert "5.50" in report_markdown(leaderboard(rows))
 
 
 def test_of_results_of_one_name_and_seed_the_last_counts(rows):

@@ -14,7 +14,7 @@ from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import parse_spec, pin_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.seats import Cause
+from dond_marl.seats import Cause, Traits
 from partners.adapters.agents import Agent, programs_in
 from partners.scripted.heuristic import Stubborn, Tough
 
@@ -130,6 +130,8 @@ def test_programs_that_are_asked_together_decide_as_alone(half):
     calls = []
 
     class Listening(Tough):
+        traits = Traits()  # games have noise for it, as for a program
+
         def act(self, turns):
             calls.append(turns)
             return super().act(turns)
