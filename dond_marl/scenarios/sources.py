@@ -39,8 +39,8 @@ from dond_marl.splits import grid
 
 LEWIS_MAX_COUNT = 4  # items of one type in every published pool
 LEWIS_POOL = range(5, 8)  # items in all: 5 to 7 (Lewis et al. 2017, section 2.1)
-HAGGLING_PRIOR = "uniform(budget=10)"  # of the public contest: any values worth ten
 LEWIS_POOL_VALUE = 10  # points that the whole pool is worth to each seat (Lewis et al. 2017, section 2.1)
+HAGGLING_PRIOR = f"uniform(budget={LEWIS_POOL_VALUE})"  # of the public contest: any values worth as much
 HELD_OUT_SEED = 2017  # the year of Lewis et al. 2017
 # The first 16 of generator(HELD_OUT_SEED, "held-out views").permutation(80), sorted; drawn before any training.
 HELD_OUT_VIEWS = (0, 6, 7, 9, 10, 13, 20, 30, 32, 36, 39, 43, 52, 58, 64, 75)

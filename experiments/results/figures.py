@@ -1,7 +1,7 @@
 """The figures of the README and of docs/RESULTS.md, as SVG, from arms of the results files.
 
-Bars are 95 % intervals. Thick ones are over seeds, for these partners; thin ones are for seeds and partners like these.
-All arms play the same partners: their differences are known better than the thin bars suggest.
+Bars are 95 % intervals, for seeds and partners like these where a figure does not say otherwise. All arms play the same
+partners: their differences are known better than these bars suggest.
 """
 
 from __future__ import annotations
@@ -92,13 +92,12 @@ def _label(axes: Axes, y: float, text: str) -> None:
               transform=axes.get_yaxis_transform())  # fmt: skip
 
 
-def _dot(axes: Axes, y: float, estimate: Estimate, colour: str, inner: Estimate | None = None) -> None:
-    """A mean with its interval in a row; ``inner``: a narrower one, thick."""
+def _dot(axes: Axes, y: float, estimate: Estimate, colour: str) -> None:
+    """A mean with its interval in a row."""
     if math.isnan(estimate.mean):
         return
-    for bar, width in ((estimate, 1.0), (inner, 2.8)):
-        if bar is not None and not math.isnan(bar.low):
-            axes.plot([bar.low, bar.high], [y, y], color=colour, linewidth=width, solid_capstyle="butt")
+    if not math.isnan(estimate.low):
+        axes.plot([estimate.low, estimate.high], [y, y], color=colour, linewidth=1.0, solid_capstyle="butt")
     axes.plot(estimate.mean, y, "o", color=colour, markersize=5)
 
 

@@ -236,6 +236,10 @@ def _comparison(compared: Sequence[Difference]) -> list[Table]:
     return [Table(caption, *align_columns(lines, [difference.name for difference in compared]), "arm")]
 
 
+def _by_seat(gains: Sequence[float]) -> str:
+    return " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(gains))
+
+
 def summary_sentences(row: Row) -> list[str]:
     """One result in sentences."""
     submission, benchmark = row["submission"], row["benchmark"]
@@ -246,13 +250,13 @@ def summary_sentences(row: Row) -> list[str]:
         f"over {len(set(arm.families))} families of partners."
     ]
     if "exploitability" in row:
-        exploited = row["exploitability"]
-        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(exploited["gain"]))
-        sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {exploited['nashconv']:.2f}.")
+        exact = row["exploitability"]
+        gains = _by_seat(exact["gain"])
+        sentences.append(f"An exact best response to it gains {gains}: {NASHCONV} {exact['nashconv']:.2f}.")
     if "adversary" in row:
-        exploited = row["adversary"]
-        gains = " and ".join(f"{gain:.2f} as seat_{seat}" for seat, gain in enumerate(exploited["gain"]))
-        sentences.append(f"A trained exploiter gains {gains}: an adversary gains at least {exploited['at_least']:.2f}.")
+        bound = row["adversary"]
+        gains = _by_seat(bound["gain"])
+        sentences.append(f"A trained exploiter gains {gains}: an adversary gains at least {bound['at_least']:.2f}.")
     share = arm.headline(MAIN["BR-Prox"]).mean
     if not math.isnan(share):
         sentences.append(f"Its Best-Response Proximity is {share:.1%}, the share of what a best response earns.")

@@ -110,6 +110,7 @@ def programs_of_people() -> dict[str, tuple[Spec, ...]]:
     import yaml  # imported on use: playing needs no YAML
 
     held = yaml.safe_load(PEOPLE_FILE.read_text(encoding="utf-8"))
+    held[PEOPLE_STRONG] = {program: held[PEOPLE_TRAIN][program] for program in held[PEOPLE_STRONG]}
     return {
         name: tuple(
             Spec(PROGRAM, {"path": f"{CLONE}/submissions/{program}/solution.js", "sha256": digest})
