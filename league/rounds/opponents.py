@@ -198,7 +198,7 @@ def _shares_of_oracles(config: Config, learner: str, members: Sequence[Member]) 
     """The best responses to ``learner`` that practice with it, by their numbers among ``members``, and their shares."""
     shares: dict[int, float] = {}
     for oracle in config.oracles:
-        born = [i for i, member in enumerate(members) if member.name == f"{oracle.name}@{member.born}"]
+        born = [i for i, member in enumerate(members) if member.name == oracle.member_name(member.born)]
         if oracle.of == learner and born:
             newest = born[: -oracle.kept - 1 : -1] if oracle.kept else born[::-1]
             shares |= zip(newest, shares_of_newest(oracle.newest, len(newest)), strict=True)

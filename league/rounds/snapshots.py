@@ -101,7 +101,8 @@ def _oracles_born(config: Config, history: History, after: Mapping[str, LearnerS
     for oracle in config.oracles:
         blob, role = after[oracle.of].blob, ORACLE_ROLES[oracle.play]
         if history.round % oracle.every == 0 and blob not in {m.blob for m in history.members if m.role == role}:
-            yield Member(f"{oracle.name}@{history.round}", None, role, parent=oracle.of, born=history.round, blob=blob)
+            name = oracle.member_name(history.round)
+            yield Member(name, None, role, parent=oracle.of, born=history.round, blob=blob)
 
 
 def _gate_verdict(

@@ -155,6 +155,10 @@ class OracleConfig(Section):
     newest: float | None = Field(default=0.6, gt=0, le=1, description="share of the newest one; null: as the others")
     play: Literal["likeliest", "sampled"] = "likeliest"
 
+    def member_name(self, born: int) -> str:
+        """The name of the best response after ``born`` rounds."""
+        return f"{self.name}@{born}"
+
 
 class StageEnv(Section):
     """Changes of a stage to the league's ``env``; keys that are left out stay as they are."""
