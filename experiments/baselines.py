@@ -75,7 +75,7 @@ from league.standings.ladder import Standing
 from league.tables.blocks import Section as TableSection
 from league.tables.markdown import report_markdown
 from league.training.training import train
-from partners.rosters import DEV, FORMER, LOGGED, RENAMED, ROSTERS, members_hash, roster
+from partners.rosters import DEV, FORMER, LOGGED, OF_PEOPLE, RENAMED, ROSTERS, members_hash, roster
 
 Pick = Literal["last", "points", "wins", "dev"]
 Roster = Literal["train", "dev", "dev2", "test2", "people_train", "people_dev", "test3"]
@@ -141,6 +141,10 @@ class ComparisonSection(Section):
     )
     sample: int | None = Field(default=None, ge=1, description="scenarios of a roster that are played; null: all")
     labels: bool = Field(default=False, description="also measure with every offer a PROPOSE, and an INSIST")
+    adversary: bool = Field(
+        default=False,
+        description="also train exploiters where best responses are not exact; on rosters with all of lewis",
+    )
 
 
 class BaselinesConfig(Section):
@@ -522,12 +526,13 @@ def run_jobs(
     *,
     sample: int | None = None,
     labels: bool = False,
+    adversary: bool = False,
     logging: Logging | None = None,
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress; ``sample``, ``labels``: as for :func:`league.bench.run.measure`; ``logging``: of
-    evaluations against the rosters test2 and test3. Raises what training and measuring raise.
+    ``report`` reports progress; ``sample``, ``labels``, ``adversary``: as for :func:`league.bench.run.measure`;
+    ``logging``: of evaluations against the rosters test2 and test3. Raises what training and measuring raise.
     """
     stored = read_rows(path)
     waiting = []
@@ -536,7 +541,7 @@ def run_jobs(
         if run is not None and not unknown:
             yield ArmResult(job, run, _find_rows(stored, job, against))
         else:
-            waiting.append((job, unknown, sample, labels, logging))
+            waiting.append((job, unknown, sample, labels, adversary, logging))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, measured) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
@@ -554,7 +559,12 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _run_and_measure(
-    job: Job, against: Sequence[Opponents], sample: int | None, labels: bool, logging: Logging | None
+    job: Job,
+    against: Sequence[Opponents],
+    sample: int | None,
+    labels: bool,
+    adversary: bool,
+    logging: Logging | None,
 ) -> ArmResult:
     import torch
 
@@ -568,6 +578,7 @@ def _run_and_measure(
                 opponents,
                 sample=sample,
                 labels=labels,
+                adversary=adversary and opponents.name not in (*OF_PEOPLE, *LOGGED),
                 logging=logging if opponents.name in LOGGED else None,
             )
             for opponents in against
@@ -644,7 +655,15 @@ def command(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
     results_of = run_jobs(
-        jobs, rosters, path, workers, print_line, sample=comparison.sample, labels=comparison.labels, logging=logging
+        jobs,
+        rosters,
+        path,
+        workers,
+        print_line,
+        sample=comparison.sample,
+        labels=comparison.labels,
+        adversary=comparison.adversary,
+        logging=logging,
     )
     finished = sorted(results_of, key=lambda result: jobs.index(result.job))
     reference = (

@@ -19,7 +19,7 @@ from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import Difference, differences
 from league.bench.figures import has_train_family, partner_of
-from league.bench.table import SHOWN, WORST_TENTH
+from league.bench.table import AT_LEAST, EXACT, SHOWN, WORST_TENTH
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of
 
@@ -75,6 +75,15 @@ class Measured(NamedTuple):
         """NashConv over seeds; ``nan`` without it."""
         scores = self.arm.exploitability("nashconv")
         return self.restricted if scores is None else statistics.mean_of(scores.tolist(), SEED_CONFIDENCE)
+
+    @property
+    def adversary(self) -> str:
+        """What an adversary gains, over seeds: ``= 4.57 ±0.10`` exact, ``≥ 2.40 ±0.20`` at least; a dash if unknown."""
+        gains = self.arm.adversary_gains()
+        if gains is None:
+            return "-"
+        by_seed, exact = gains
+        return (EXACT if exact else AT_LEAST) + margin(statistics.mean_of(by_seed.tolist(), SEED_CONFIDENCE))
 
     @property
     def acts(self) -> float:

@@ -40,7 +40,7 @@ from experiments.results.arms import (
 from experiments.results.figures import BUDGETS, GROWN, place_among
 from experiments.results.files import document, made_by
 from experiments.results.tables import LABEL_BAR, MODEL_GAMES, TABLES, from_json
-from league.bench.arms import MAIN, NASHCONV, PARTS, Arm
+from league.bench.arms import ADVERSARY, MAIN, NASHCONV, PARTS, Arm
 from league.bench.differences import MINUS, SMALLEST_EFFECT, Difference, signed_interval
 from league.bench.figures import PARTS_OF
 from league.bench.protocol import HEADLINE
@@ -250,8 +250,18 @@ def finals_table(folder: Path) -> str:
         seats = [margin(seeds_estimate(arm.arm, PARTS[seat])) for seat in ("seat_0", "seat_1")]
         elsewhere = [margin(arms[name].over_seeds) if name in arms else "-" for arms in others.values()]
         place = str(place_among(arm.points.mean, published))
-        rows.append([arm.name, place, margin(arm.points), *seats, *elsewhere, arm.training])
-    heads = ("player", "place of 51", f"points of ten, {TEST3}", "as seat_0", "as seat_1", *others, "training")
+        gain = others[DEV2][name].adversary if name in others[DEV2] else "-"
+        rows.append([arm.name, place, margin(arm.points), *seats, *elsewhere, gain, arm.training])
+    heads = (
+        "player",
+        "place of 51",
+        f"points of ten, {TEST3}",
+        "as seat_0",
+        "as seat_1",
+        *others,
+        ADVERSARY,
+        "training",
+    )
     return pipe_table(heads, rows)
 
 
