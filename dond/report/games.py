@@ -7,11 +7,12 @@ that are expensive to query are left out too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond.table.frontier import plane_of, verdict
 from dond.table.game import act_sentence, describe_act, steps
@@ -29,6 +30,8 @@ from league.tables.blocks import Dialogue, Section, Table, TableRow, number_cell
 
 EACH = 3  # games shown per kind
 TRIED = 12  # pairs of members tried per kind, at most
+LEGS_OF_A_PAIR = 2  # in a round
+GAMES_AT_ONCE = 100_000  # bounds the memory
 BEST, WORST, BROKEN = "Most efficient", "Least efficient deal", "No deal"
 Sums: TypeAlias = dict[str, tuple[np.ndarray, np.ndarray]]  # [1, GROUPS] totals and counts over groups of scenarios
 
@@ -82,40 +85,53 @@ def games_section(games: LeagueGames, confidence: float) -> Section:
 
 def _extreme_games(ledger: Ledger) -> tuple[dict[str, list[CandidateGame]], Sums, int]:
     """Best game of each kind for each pair of members, best first; sums over all games; and the number of games."""
-    members = {member.name: member for member in ledger.members()}
+    members = ledger.members()
+    costly = {member.name for member in members if member.maybe_costly(ledger.allow)}
     best: dict[str, dict[frozenset[str], CandidateGame]] = {BEST: {}, WORST: {}, BROKEN: {}}
     sums = {name: (np.zeros((1, GROUPS)), np.zeros((1, GROUPS))) for name in ("deals", "welfare", "nash", "pareto")}
     number_of_games = 0
     for number in range(ledger.next_round):
-        scenarios = ledger.scenarios(number)
-        for order, leg in legs_with_order(ledger, number):
-            reached = efficiency(scenarios, leg.facts["scores"], leg.facts["deal"])
+        scenarios, legs = ledger.scenarios(number), legs_with_order(ledger, number)
+        while sweep := list(islice(legs, max(GAMES_AT_ONCE // scenarios.size, 1))):
+            facts = np.stack([leg.facts for _, leg in sweep])  # [legs, K]
+            repeated = scenarios.rows(np.tile(np.arange(scenarios.size), len(sweep)))
+            reached = efficiency(repeated, facts["scores"].reshape(-1, 2), facts["deal"].ravel())
             number_of_games += reached.size
             _add(sums, reached)
-            pair = frozenset(leg.seats)
-            if len(pair) == 2 and not any(members[name].maybe_costly(ledger.allow) for name in leg.seats):
-                for kind, row, merit in _extremes(reached, leg):
-                    game = CandidateGame((*merit, -number), number, order, row, leg)
+            shown = np.array([len({*leg.seats}) == 2 and costly.isdisjoint(leg.seats) for _, leg in sweep])
+            for kind, games in _extremes(reached, facts, shown).items():
+                for place, row, merit in games:
+                    order, leg = sweep[place]
+                    game, pair = CandidateGame((*merit, -number), number, order, row, leg), frozenset(leg.seats)
                     best[kind][pair] = max(best[kind].get(pair, game), game, key=lambda candidate: candidate.merit)
         for kind, of_kind in best.items():  # bounds the memory
             best[kind] = dict(sorted(of_kind.items(), key=lambda item: item[1].merit, reverse=True)[:TRIED])
     return {kind: list(of_kind.values()) for kind, of_kind in best.items()}, sums, number_of_games
 
 
-def _extremes(reached: Efficiency, leg: SeatOrderResult) -> Iterator[tuple[str, int, tuple[float, ...]]]:
-    """The best game of each kind in a leg, without fallbacks: the kind, the row of the game, and its merit."""
-    turns, lost = leg.facts["turns"].astype(float), reached.best_joint
-    free = ~leg.facts["fallbacks"].any(axis=1)
+def _extremes(
+    reached: Efficiency, facts: NDArray[np.void], shown: NDArray[np.bool_]
+) -> dict[str, list[tuple[int, int, tuple[float, ...]]]]:
+    """The best games of each kind without fallbacks, one of a leg: the leg, the row of the game in it, and its merit.
+
+    ``facts[legs, K]``; ``shown[legs]``: among these legs alone. Of as many legs as may hold :data:`TRIED` pairs.
+    """
+    turns, lost = facts["turns"].ravel().astype(float), reached.best_joint
+    free = (shown[:, None] & ~facts["fallbacks"].any(axis=2)).ravel()
     merits = {
         BEST: (reached.deal, np.stack([reached.welfare, reached.nash, turns])),
         WORST: (reached.deal & ~reached.pareto, np.stack([-reached.welfare, -reached.nash, turns])),
         BROKEN: (~reached.deal, np.stack([lost, turns, turns])),
     }
+    best = {}
     for kind, (among, keys) in merits.items():
-        rows = np.flatnonzero(among & free & ~np.isnan(keys).any(axis=0))
-        if len(rows):
-            row = int(rows[np.lexsort(keys[::-1, rows])[-1]])
-            yield kind, row, tuple(keys[:, row].tolist())
+        games = np.flatnonzero(among & free & ~np.isnan(keys).any(axis=0))
+        legs = games // facts.shape[1]
+        order = np.lexsort((games, -legs, *keys[::-1, games]))[::-1]  # the most merit, the first leg, its last game
+        _, first_of_leg = np.unique(legs[order], return_index=True)
+        chosen = games[order[np.sort(first_of_leg)[: LEGS_OF_A_PAIR * TRIED]]]
+        best[kind] = [(*divmod(game, facts.shape[1]), tuple(keys[:, game].tolist())) for game in chosen.tolist()]
+    return best
 
 
 def _add(sums: Sums, reached: Efficiency) -> None:

@@ -35,7 +35,6 @@ from league.tables.figures import format_cell, format_number
 from league.tables.standings import short_ladder
 
 TEMPLATES = Path(__file__).parent
-MOST_CELLS = 60  # members across a heat map; JSON holds all
 MOST_ROWS = 400  # of any table
 LEAST, TOO_FEW = 0.005, "too few games to tell"  # of a share, whose interval says nothing
 OPEN = ("learning", "ladder", "evaluation")  # sections that are not folded
@@ -69,7 +68,7 @@ def report_json(report: Report) -> str:
 def _templates() -> Environment:
     names = {"kind_of": _kind, "whisker_ends": _whisker_ends, "plane_of": _plane, "pool": _pool, "heat": _heat}
     counts = {"place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n, "range_of_n": _range_of_n}
-    limits = {"MOST_CELLS": MOST_CELLS, "MOST_ROWS": MOST_ROWS}
+    limits = {"MOST_ROWS": MOST_ROWS}
     shape = {"first_points": _first_points, "short_ladder": short_ladder, "OPEN": OPEN}
     engine = open_templates(TEMPLATES, **names, **counts, **limits, **shape)
     engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}

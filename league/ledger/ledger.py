@@ -14,6 +14,7 @@ import sqlite3
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -156,7 +157,7 @@ class Ledger:
 
         Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
         """
-        return parse(self.settings(), f"settings in {self.path}", Config, NOTHING)
+        return _parsed(self.settings(), f"settings in {self.path}")
 
     def members(self) -> tuple[Member, ...]:
         """All members in the order of the config, snapshots in the order of joining."""
@@ -387,6 +388,11 @@ class Ledger:
             raise LedgerError(f"{self.path}: the ledger could not be {verb}: {error}. {advice}") from error
 
 
+@lru_cache(maxsize=4)  # settings do not change, and those of 300 members take a quarter of a second to parse
+def _parsed(settings: str, source: str) -> Config:
+    return parse(settings, source, Config, NOTHING)
+
+
 def _digest(settings: str) -> str:
     return hashlib.sha256(settings.encode()).hexdigest()
 
@@ -405,7 +411,7 @@ def _unpack(seats: tuple[str, str], packed: bytes, size: int) -> SeatOrderResult
 class ReadLedger(Ledger):
     """A ledger opened for reading, while a league may be writing it. Raises :class:`LedgerError`."""
 
-    _checked_seals = False
+    _verdict: tuple[int, str | None] | None = None  # on the rows of so many rounds
 
     def __init__(self, path: Path, allow: Permission = NOTHING) -> None:
         self.path, self.allow = path, allow._replace(folders=(*allow.folders, path.parent))
@@ -438,11 +444,15 @@ class ReadLedger(Ledger):
     def settings(self) -> str:
         """Settings, see :meth:`Ledger.settings`; the first call gives a :class:`~dond_marl.errors.Notice` on damage."""
         text = super().settings()
-        if not self._checked_seals:
-            self._checked_seals = True
-            if (damage := self.damage()) is not None:
-                warnings.warn(Notice(f"{self.path.parent}: seals {damage}"), stacklevel=2)
+        if self._verdict is None and (damage := self.damage()) is not None:
+            warnings.warn(Notice(f"{self.path.parent}: seals {damage}"), stacklevel=2)
         return text
+
+    def damage(self) -> str | None:
+        """See :meth:`Ledger.damage`; looked for again when there are more rounds."""
+        if self._verdict is None or self._verdict[0] != self.next_round:
+            self._verdict = self.next_round, super().damage()
+        return self._verdict[1]
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -311,6 +311,26 @@ class SeatOrderResult(NamedTuple):
         return count_answers(self.facts["turns"], self.facts["fallbacks"], self.causes)
 
 
+def answers_by_member(legs: Sequence[SeatOrderResult]) -> dict[str, Answers]:
+    """The answers of each member in the ``legs`` of a round; those without causes of fallbacks are counted together."""
+    counted: dict[str, Answers] = {}
+    if plain := [leg for leg in legs if leg.causes is None]:
+        facts = np.stack([leg.facts for leg in plain])  # [legs, games]
+        acts = facts["turns"].astype(np.int64)
+        decisions = np.stack([((acts + 1 - seat) // 2).sum(axis=1) for seat in (0, 1)], axis=1)
+        fallbacks = facts["fallbacks"].sum(axis=1, dtype=np.int64)
+        names, member = np.unique([leg.seats for leg in plain], return_inverse=True)
+        games = np.bincount(member.ravel()) * facts.shape[1]
+        sums = (np.bincount(member.ravel(), weights=counts.ravel()).tolist() for counts in (decisions, fallbacks))
+        for name, n, made, played in zip(names.tolist(), games.tolist(), *sums, strict=True):
+            counted[name] = Answers(n, 0, int(made), int(played))
+    for leg in legs:
+        if leg.causes is not None:
+            for name, answers in zip(leg.seats, leg.answers, strict=True):
+                counted[name] = counted.get(name, Answers()) + answers
+    return counted
+
+
 class MatchResult(NamedTuple):
     """The result of a match: its games by seat order, or the member whose fault made it fail.
 

@@ -117,7 +117,7 @@ def prospects(
     """Figures of ``opponents`` for ``learner`` from the payoff table, members by number; ``kinds[N]``, ``born[N]``.
 
     Points are shrunk (:func:`league.standings.ratings.shrink`), or taken from ``shrunk``. ``reached``: see
-    :meth:`league.standings.crossplay.Cells.best_reached`; unknown by default.
+    :meth:`league.standings.crossplay.CrossPlay.best_reached`; unknown by default.
     """
     shrunk, columns = shrink(payoffs) if shrunk is None else shrunk, list(opponents)
     played = payoffs.games[learner][:, columns].T > 0  # [N, 2]

@@ -261,12 +261,13 @@ def _collect(
 ) -> tuple[list[MatchResult], list[TrainResult]]:
     """Run the tasks of a plan; weights are on disk before a row names them."""
     matches, trained = list[MatchResult](), list[TrainResult]()
-    finished = backend.run(plan.tasks, blobs, tick=watcher.tick)
+    tasks = plan.tasks
+    finished = backend.run(tasks, blobs, tick=watcher.tick)
     for number, result in enumerate(finished, start=1):
         progress.games += result.games
         if isinstance(result, MatchResult):
             matches.append(result)
-            watcher.on_match(progress.advance(plan.number, number, len(plan.tasks)), result)
+            watcher.on_match(progress.advance(plan.number, number, len(tasks)), result)
             continue
         if result.content is not None:
             from league.play.blobs import write_blob  # loads PyTorch
@@ -277,7 +278,7 @@ def _collect(
         trained.append(result)
         progress.practice_games += result.games
         progress.decisions += result.state.decisions - result.task.state.decisions
-        watcher.on_practice(progress.advance(plan.number, number, len(plan.tasks)), result)
+        watcher.on_practice(progress.advance(plan.number, number, len(tasks)), result)
     return matches, trained
 
 

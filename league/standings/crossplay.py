@@ -20,7 +20,7 @@ from dond_marl.solvers.solve import solve
 from dond_marl.statistics import GROUPS, TEN, Estimate, scenario_groups
 from league.figures.rows import write_csv
 from league.figures.tally import Tally
-from league.play.values import Answers, SeatOrderResult
+from league.play.values import Answers, SeatOrderResult, answers_by_member
 from league.standings.ratings import Payoffs, Shrunk, shrink
 
 # How the sums are stored. The unit is the ordered *pair*: member a in seat_0 against member b in seat_1. It holds two
@@ -120,9 +120,8 @@ class CrossPlay:
             if (counted := leg.valid_games) is not None and counted.any():
                 rows = np.flatnonzero(counted)
                 self.add(scenarios.rows(rows), [self._pair(leg)], [leg.facts[rows]])
-        for leg in (*legs, *lost):
-            for member, answers in zip(leg.seats, leg.answers, strict=True):
-                self.answers[member] = self.answers.get(member, Answers()) + answers
+        for member, answers in answers_by_member([*legs, *lost]).items():
+            self.answers[member] = self.answers.get(member, Answers()) + answers
         self.total_games += len(legs) * scenarios.size
         self.failed.update(at_fault)
 

@@ -33,8 +33,8 @@ from league.standings.meta_game import (
 )
 from league.standings.ratings import Table, distinctness, take_give
 
-REPLICATES = 100
-MANY, FEWER = 64, 40  # above this many members, fewer replicates: a game of 200 takes seconds to solve
+REPLICATES, FEWEST = 100, 20
+MANY = 64  # above this many members fewer replicates, since a game of 300 takes five seconds to solve
 Bounds = tuple[float, float]
 Key = tuple[str, str, str, str]  # member, against, figure and seat of a row
 POINTS, BOTH, SHARE = (0.0, TEN), (0.0, 2 * TEN), (0.0, 1.0)
@@ -93,7 +93,7 @@ def findings_of(cross: CrossPlay, *, seed: int, confidence: float, replicates: i
     if not len(members):
         return None
     if replicates is None:
-        replicates = REPLICATES if len(members) <= MANY else FEWER
+        replicates = max(FEWEST, REPLICATES * MANY // max(MANY, len(members)))
     samples = _samples(cross, members, scenario_weights(generator(seed, "findings"), replicates), confidence)
     point = _solve_game(samples.fill(samples.mean))
     draws = [_solve_game(samples.fill(table), point.pairs) for table in samples.resampled]

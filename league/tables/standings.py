@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from dond_marl.game import SEATS
-from league.figures.rows import Figure, Figures
+from league.figures.rows import Figure, FigureRow, Figures
 from league.play.values import ORACLES, Member, Role, cause_phrases, oracles_among
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.findings import LEAST_SHARE, NASH, RATINGS, WELFARE
@@ -29,6 +29,7 @@ ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH)
 SHORT_COLUMNS = ("points of ten", "of response", "as seat_0", "as seat_1", "deals", ANSWERED_HEADING, "failed matches")
+MOST_CELLS = 60  # members across the cross-play table
 SHORT_ROWS = 15  # of the ladder that a league ends with
 SAMPLED = (
     "Learners and their snapshots sample their actions in these games, as in practice; others play as their spec says. "
@@ -173,13 +174,15 @@ def answer_count(row: Standing, models: Collection[str]) -> str | None:
 
 
 def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float) -> Section:
-    """The cross-play table: points of each member against each other, in the ladder's order."""
-    names = tuple(row.member for row in standings)
+    """The cross-play table: points of each member against each other, in the ladder's order, of the best at most."""
+    names = tuple(row.member for row in standings[:MOST_CELLS])
     rows = tuple(TableRow(row, tuple(Figure(cross.cell(row, column, confidence)) for column in names)) for row in names)
     empty = sum(not cell.is_known for row in rows for cell in row.cells if isinstance(cell, Figure))
+    more = len(standings) - len(names)
     notes = (
         "Points of ten of the row against the column, mean of both seats; rows and columns in the ladder's order. "
         f"Intervals are {confidence:.0%}, over scenarios.",
+        *((f"The best {MOST_CELLS} of {len(standings)} members; crossplay.csv has all.",) if more else ()),
         *((f"{empty:,} of {len(names) ** 2:,} cells were not played.",) if empty else ()),
     )
     return Section("crossplay", "Cross-play", notes, (Table("Points of ten", names, rows, kind="heat"),))
@@ -234,8 +237,10 @@ def _values_table(findings: Figures) -> Table:
 def _shares_table(findings: Figures) -> Table:
     shares: dict[str, dict[str, Cell]] = {}
     totals: dict[str, float] = {}
-    for member in findings.terms["members"]:
-        rows = list(findings.select(member=member, figure="share"))
+    by_member: dict[str, list[FigureRow]] = {}
+    for row in findings.select(figure="share"):
+        by_member.setdefault(row.member, []).append(row)
+    for member, rows in by_member.items():
         if any(row.value >= LEAST_SHARE for row in rows):
             shares[member] = {f"{row.against}, {row.seat}": row.cell for row in rows}
             totals[member] = sum(row.value for row in rows)

@@ -32,10 +32,13 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.figures.rows import Figure
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
+from league.standings.crossplay import CrossPlay
+from league.standings.ladder import ladder_of
 from league.tables.blocks import Curves, Dialogue, Report, Section, Table, TableRow, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
 from league.tables.markdown import report_markdown
+from league.tables.standings import MOST_CELLS, crossplay
 from tests.command import in_process
 from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
 from tests.killing import run as run_league
@@ -399,14 +402,12 @@ def test_html_is_deterministic(finished_league, html):
     assert FORMATS["html"](printable(report_of(read_facts(finished_league)))) == html
 
 
-def test_large_heat_map_is_cut():
-    cell = Figure(Estimate(6.54321, 12345, 6.1, 6.9))
-    names = tuple(f"member number {place} with a rather long name" for place in range(80))
-    rows = tuple(TableRow(name, (cell,) * 80) for name in names)
-    big = Report("t", "t", 0.95, (Section("crossplay", "Cross-play", (), (Table("c", names, rows, kind="heat"),)),))
-    page = FORMATS["html"](big)
-    assert len(page.encode()) < 3 * 2**20
-    assert "The best 60 of 80" in page
+def test_large_crossplay_table_is_cut():
+    cross = CrossPlay(f"member{i:02d}" for i in range(80))
+    section = crossplay(cross, ladder_of(cross, 0.95), 0.95)
+    (table,) = section.blocks
+    assert len(table.rows) == len(table.heads) == MOST_CELLS < 80
+    assert any("80" in note for note in section.notes)
 
 
 def test_control_characters_are_replaced_in_every_format():
