@@ -78,12 +78,15 @@ class Measured(NamedTuple):
 
     @property
     def adversary(self) -> str:
-        """What an adversary gains, over seeds: ``= 4.57 ±0.10`` exact, ``≥ 2.40 ±0.20`` at least; a dash if unknown."""
-        gains = self.arm.adversary_gains()
-        if gains is None:
+        """What an adversary gains, over the seeds with that figure: ``= 4.57 ±0.10`` or ``≥ 2.43 (1 seed)``."""
+        known = self.arm._replace(
+            rows=tuple(row for row in self.arm.rows if {"exploitability", "adversary"} & row.keys())
+        )
+        if not known.rows or (gains := known.adversary_gains()) is None:
             return "-"
         by_seed, exact = gains
-        return (EXACT if exact else AT_LEAST) + margin(statistics.mean_of(by_seed.tolist(), SEED_CONFIDENCE))
+        seeds = f" ({count_noun(len(by_seed), 'seed')})" if len(by_seed) < len(self.arm.rows) else ""
+        return (EXACT if exact else AT_LEAST) + margin(statistics.mean_of(by_seed.tolist(), SEED_CONFIDENCE)) + seeds
 
     @property
     def acts(self) -> float:
