@@ -136,13 +136,13 @@ def _scaled_codes(claim: Int8s, codes: Int8s, layout: BaseLayout) -> Floats:
 
 def _codes(acts: Int8s, keeps: Int8s, counts: Int8s, seat: int) -> tuple[Int8s, Int8s]:
     """The codes of my latest claim ``[3, B]`` and of all acts ``[t, 4, B]``, theirs and mine alternating."""
-    taken, size = acts.shape
-    codes = np.zeros((taken + (taken + seat) % 2, ACT_WIDTH, size), dtype=np.int8)
+    length, size = acts.shape
+    codes = np.zeros((length + (length + seat) % 2, ACT_WIDTH, size), dtype=np.int8)
     claim = np.zeros((len(ITEMS), size), dtype=np.int8)
     offers = np.int8(Act.INSIST)  # acts up to INSIST are offers
     # Rows of ``codes``: theirs_0, mine_0, theirs_1, mine_1, ... For seat_1 that is the order of play. Seat_0 opened, so
     # its turns 0, 1, 2, 3 go to rows 1, 0, 3, 2.
-    for turn in range(taken):
+    for turn in range(length):
         is_partner = turn % 2 != seat
         code = codes[turn if seat else turn ^ 1]
         offer = (acts[turn] >= 0) & (acts[turn] <= offers)

@@ -91,26 +91,26 @@ class PolicyPartner:
     def _answer(self, turns: Turns) -> Any:
         """The policy's actions, its memory rebuilt from the history."""
         remembers = self.frames > 1 or self.recurrent
-        seen: list[Floats] = []
+        observed: list[Floats] = []
         answer, state = None, None
         for turn in own_turns(turns) if remembers else (turns,):
-            seen.append(encode(turn, self.layout))
+            observed.append(encode(turn, self.layout))
             if not self.recurrent and turn is not turns:
                 continue
-            shown = seen[-1] if self.frames == 1 else self._stacked(seen)
+            shown = observed[-1] if self.frames == 1 else self._stacked(observed)
             masks = view_masks(turn, self.layout.max_count, self.actions)
             if not self.recurrent:
                 return self.policy(shown, masks)
-            answer = self.policy(shown, masks, state, constant(len(seen) == 1, np.bool_, turns.size))
+            answer = self.policy(shown, masks, state, constant(len(observed) == 1, np.bool_, turns.size))
             if not isinstance(answer, tuple) or len(answer) != 2:
                 raise InputError(f"a recurrent policy returns its actions and the next state; got {quote(answer)}")
             answer, state = answer
         return answer
 
-    def _stacked(self, seen: list[Floats]) -> Floats:
-        missing = self.frames - len(seen)
-        first = seen[0] if self.padding == "reset" else np.zeros_like(seen[0])
-        return np.stack([*[first] * missing, *seen[-self.frames :]], axis=1)
+    def _stacked(self, observed: list[Floats]) -> Floats:
+        missing = self.frames - len(observed)
+        first = observed[0] if self.padding == "reset" else np.zeros_like(observed[0])
+        return np.stack([*[first] * missing, *observed[-self.frames :]], axis=1)
 
     def _check_room(self, turns: Turns) -> None:
         most, layout = int(turns.counts.max(initial=0)), self.layout
@@ -125,11 +125,11 @@ def own_turns(turns: Turns) -> Iterator[Turns]:
     """The earlier turns of the seats to move, the first first, then ``turns``; without hints or noise."""
     acts, keeps = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
     offer = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
-    for taken in range(turns.seat, turns.turns_taken, 2):
-        if taken:
-            offer = np.where(are_offers(acts[taken - 1]), turns.counts.T - keeps[taken - 1], offer)
+    for turn_number in range(turns.seat, turns.turns_taken, 2):
+        if turn_number:
+            offer = np.where(are_offers(acts[turn_number - 1]), turns.counts.T - keeps[turn_number - 1], offer)
         known = turns.rules, turns.prior, turns.counts, turns.my_utilities
-        yield turns_after(*known, acts[:taken], keeps[:taken], offer.T, turns.partner_utilities)
+        yield turns_after(*known, acts[:turn_number], keeps[:turn_number], offer.T, turns.partner_utilities)
     yield turns
 
 

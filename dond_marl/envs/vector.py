@@ -299,13 +299,13 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             game_noise=without_noise(n),
             **self._seen,
         )
-        seen = np.ascontiguousarray(encode(turns, self.layout))
+        boxes = np.ascontiguousarray(encode(turns, self.layout))
         if self.layout.history:
             for seat in (0, 1):
                 rows = np.flatnonzero(self._seat == seat)
                 acts, keeps, counts = self._acts[:, rows], self._keeps[..., rows], self._seen["counts"][rows].T
-                seen[rows, self.layout.base_width :] = encode_history(acts, keeps, counts, seat, self.layout)
-        return seen
+                boxes[rows, self.layout.base_width :] = encode_history(acts, keeps, counts, seat, self.layout)
+        return boxes
 
     def _infos(self) -> dict[str, Any]:
         agree = 2 * grid_size(self._max_count) if self._actions == "discrete" else int(Act.AGREE)

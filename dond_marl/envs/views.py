@@ -291,8 +291,8 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._info = self.translation.info(info)
         view: SingleAgentView = self.env.unwrapped  # type: ignore[assignment]  # checked by ``view``
         full = self._info if self.translation.forms.infos == "dict" else {"skipped_games": 0, **self._info}
-        seen = self.translation.observation(observation, self._info, view.agent)
-        return seen, dict(self.translation.user_info(full, view.agent))
+        shown = self.translation.observation(observation, self._info, view.agent)
+        return shown, dict(self.translation.user_info(full, view.agent))
 
 
 def view(

@@ -166,7 +166,7 @@ def _source_digest(config: Config) -> str:
 
 
 def _first_weights(config: Config) -> dict[str, bytes]:
-    drawn = [learner for learner in config.learners if learner.init_from is None]
+    drawn = [learner for learner in config.learners if learner.init_from is None and not learner.train]
     if not drawn:
         return {}
     from league.play import practice
