@@ -1,7 +1,7 @@
 """Learners of other libraries in a league: the user's code practices, saves and loads, and makes a partner.
 
-Its state is one blob, as the weights of the project's own learners are, so that matchmaking, gates, snapshots, ratings and
-resuming serve both alike. docs/LEAGUE.md has an example.
+Its state is one blob, as the weights of the project's own learners are, so that matchmaking, gates, snapshots,
+ratings and resuming serve both alike. docs/LEAGUE.md has an example.
 """
 
 from __future__ import annotations
