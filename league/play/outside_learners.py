@@ -7,7 +7,7 @@ ratings and resuming serve both alike. docs/LEAGUE.md has an example.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -55,12 +55,12 @@ class OutsideLearner(Protocol):
 
 
 class PracticeGames:
-    """Makes the vectors of a practice, and counts what is played in them."""
+    """Makes the vectors of a practice, and counts what is played in them; ``tick`` is called before every step."""
 
-    def __init__(self, env: EnvConfig, partner: Partner, seed: int) -> None:
+    def __init__(self, env: EnvConfig, partner: Partner, seed: int, tick: Callable[[], None]) -> None:
         names = inspect.signature(NegotiationEnv).parameters.keys() - set(_UNUSED)
         self.settings = {name: getattr(env, name) for name in names}
-        self.partner, self.seed = partner, seed
+        self.partner, self.seed, self.tick = partner, seed, tick
         self.decisions = self.games = 0
         self.points = self.deals = 0.0  # sums over the games, in points of ten
 
@@ -84,6 +84,7 @@ class _CountedGames(DealVectorEnv):
 
     def step(self, actions: Any) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         practice, playing = self._practice, int((~self._over).sum())
+        practice.tick()
         wholes = worth(self._seen["my_utilities"], self._seen["counts"])
         observations, rewards, ended, cut, infos = super().step(actions)
         practice.decisions += playing

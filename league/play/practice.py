@@ -210,7 +210,6 @@ def _practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainRe
 
 def _outside_practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainResult:
     """The same for a learner of another library; what its code raises leaves it as it was."""
-    tick()
     torch.set_num_threads(1)
     assert task.learner.train is not None
     weights, name = read_blob(blobs, task.state.blob), task.learner.name
@@ -220,10 +219,10 @@ def _outside_practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) ->
     seed = learner_seed(task.seed, f"{name} {task.state.updates}", task.state.life)
     mixture: Partner | None = None
     try:
-        with Blame(lambda error: RunFailure(error_line(error)), RunFailure):
+        with Blame(lambda error: RunFailure(error_line(error)), RunFailure, KeyboardInterrupt):
             learner = load_learner(task.learner.train, weights, seed)
             mixture = opponent_mixture(task, [(PracticeOpponent(name, learner.partner()), 1.0)], blobs)
-            games = PracticeGames(task.env, mixture, seed)
+            games = PracticeGames(task.env, mixture, seed, tick)
             learner.practice(games, task.learner.decisions)
             if not games.games:
                 raise RunFailure("it played no game to its end")
