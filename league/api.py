@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, object]
 Report = Callable[[str], None]
+OnFigures = Callable[[Mapping[str, float]], object]
 NO_SETTINGS: Settings = {}
 MOST_WORKERS = 4_096
 MOST_SAMPLE = 1_000_000  # scenarios of an evaluation
@@ -56,7 +57,7 @@ REPORT = "report.json"  # of a cloning
 CLONE = Path("checkpoints") / "supervised.json"
 
 
-def _silent(_: str) -> None:
+def _silent(_: object) -> None:
     """Report no progress."""
 
 
@@ -237,6 +238,7 @@ def train(
     folder: str | Path | None = None,
     progress: bool = False,
     dry_run: bool = False,
+    on_update: OnFigures | None = None,
 ) -> Trained | DryRun:
     """Train one policy by PPO or REINFORCE, in a new run folder under ``folder``, and score it on held-out scenarios.
 
@@ -247,6 +249,8 @@ def train(
     seed, folder: shorthands for training.seed and logging.output_dir.
     progress: print progress on standard error.
     dry_run: only check the settings and plan the run; returns a :class:`DryRun`.
+    on_update: called after every update with the numbers of its row of ``progress.csv``, such as ``decisions`` and
+        ``points``; what it raises ends the training and passes through, such as ``optuna.TrialPruned``.
 
     Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
     """
@@ -265,7 +269,7 @@ def train(
     options = check_training(options)
     directory = new_run(options.logging.output_dir)
     watcher = (TrainWatcher if progress else QuietTrainWatcher)(ErrorOutput())
-    training, _ = train_in(options, directory, watcher, watcher.on_closing)
+    training, _ = train_in(options, directory, watcher, watcher.on_closing, report=on_update or _silent)
     checkpoint = checkpoints_in(directory.path)[0]
     assert training.closing is not None
     points = training.closing.results[SAMPLED].points
@@ -342,9 +346,12 @@ def play_league(
     workers: int = 1,
     progress: bool = False,
     dry_run: bool = False,
+    on_round: OnFigures | None = None,
 ) -> PlayedLeague | DryRun:
     """Play a league to its end in a new run folder under ``folder``; ``workers`` tasks at a time change no row of it.
 
+    ``on_round``: called after every committed round with its number, ``round``, and the figures that trackers get, such
+    as ``main/points``, those of the learner's row of the ladder; what it raises ends the league and passes through.
     ``config``, ``settings``, ``progress`` and ``dry_run`` as for :func:`train`, such as ``{"league.rounds": 2}`` or
     ``{"members": ["heuristic", "tough"]}``. Code in a file is named ``my_file.py:Name``. Raises
     :class:`league.settings.read.ConfigError`, what :func:`check_league` raises, and what the league raises.
@@ -366,7 +373,7 @@ def play_league(
     directory = new_run(options.logging.output_dir)
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(ErrorOutput())
-    outcome = run_league(options, directory, watcher, backend)
+    outcome = run_league(options, directory, watcher, backend, report=on_round or _silent)
     ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
     return PlayedLeague(directory.path, ladder, trust=True, **show(*league_sections(outcome, directory.path)))
 

@@ -110,33 +110,44 @@ def encode(turns: Turns, layout: BaseLayout) -> Floats:
             np.multiply(values.T, np.float32(1 / (layout.top(name) or 1)), out=columns[start : start + width])
         start += width
     if layout.history:
-        columns[base:] = 0
-        claim, codes = _codes(turns)
-        np.multiply(claim, np.float32(1 / (layout.max_count + 1)), out=columns[base : base + len(ITEMS)])
-        acts = columns[base + len(ITEMS) :].reshape(layout.max_turns - 1, ACT_WIDTH, turns.size)
-        codes = codes[: len(acts)]  # in a longer game the first acts
-        scales = np.array([len(Act), *[layout.max_count + 1] * len(ITEMS)], dtype=np.float32)
-        np.multiply(codes, (1 / scales)[:, None], out=acts[: len(codes)])
+        history = turns.history
+        acts, keeps = history.act.T, history.oA.transpose(1, 2, 0)
+        columns[base:] = _scaled_codes(*_codes(acts, keeps, turns.counts.T, turns.seat), layout)
     return columns.T
 
 
-def _codes(turns: Turns) -> tuple[Int8s, Int8s]:
+def encode_history(acts: Int8s, keeps: Int8s, counts: Int8s, seat: int, layout: BaseLayout) -> Floats:
+    """The pieces of the history for either seat, ``[B, width - base_width]`` float32 in [0, 1].
+
+    After ``acts[t, B]``, -1 for none, whose seats would keep ``keeps[t, 3, B]`` of the pools ``counts[3, B]``.
+    """
+    return _scaled_codes(*_codes(acts, keeps, counts, seat), layout).T
+
+
+def _scaled_codes(claim: Int8s, codes: Int8s, layout: BaseLayout) -> Floats:
+    columns = np.zeros((layout.width - layout.base_width, claim.shape[1]), dtype=np.float32)
+    np.multiply(claim, np.float32(1 / (layout.max_count + 1)), out=columns[: len(ITEMS)])
+    acts = columns[len(ITEMS) :].reshape(layout.max_turns - 1, ACT_WIDTH, claim.shape[1])
+    codes = codes[: len(acts)]  # in a longer game the first acts
+    scales = np.array([len(Act), *[layout.max_count + 1] * len(ITEMS)], dtype=np.float32)
+    np.multiply(codes, (1 / scales)[:, None], out=acts[: len(codes)])
+    return columns
+
+
+def _codes(acts: Int8s, keeps: Int8s, counts: Int8s, seat: int) -> tuple[Int8s, Int8s]:
     """The codes of my latest claim ``[3, B]`` and of all acts ``[t, 4, B]``, theirs and mine alternating."""
-    size, seat = turns.turns_taken, turns.seat
-    codes = np.empty((size, ACT_WIDTH, turns.size), dtype=np.int8)
-    claim = np.zeros((len(ITEMS), turns.size), dtype=np.int8)
-    if not size:
-        return claim, codes
+    length, size = acts.shape
+    codes = np.zeros((length + (length + seat) % 2, ACT_WIDTH, size), dtype=np.int8)
+    claim = np.zeros((len(ITEMS), size), dtype=np.int8)
     offers = np.int8(Act.INSIST)  # acts up to INSIST are offers
-    acts, keeps = turns.history.act.T, turns.history.oA.transpose(1, 2, 0)
     # Rows of ``codes``: theirs_0, mine_0, theirs_1, mine_1, ... For seat_1 that is the order of play. Seat_0 opened, so
     # its turns 0, 1, 2, 3 go to rows 1, 0, 3, 2.
-    for turn in range(size):
+    for turn in range(length):
         is_partner = turn % 2 != seat
         code = codes[turn if seat else turn ^ 1]
-        offer = acts[turn] <= offers
+        offer = (acts[turn] >= 0) & (acts[turn] <= offers)
         np.add(acts[turn], 1, out=code[0])
-        np.add(turns.counts.T - keeps[turn] if is_partner else keeps[turn], 1, out=code[1:])
+        np.add(counts - keeps[turn] if is_partner else keeps[turn], 1, out=code[1:])
         code[1:] *= offer
         if not is_partner:
             np.copyto(claim, code[1:], where=offer)

@@ -25,8 +25,7 @@ def turn_of(
     scenario, seat = state.scenario, state.mover
     claim, last = state.claims[1 - seat], state.last_act(1 - seat)
     size = len(state.history)
-    acts = np.array([action.act_type for action in state.history], dtype=np.int8).reshape(size, 1)
-    offers = np.array([action.oA for action in state.history], dtype=np.int8).reshape(size, 3, 1)
+    acts, offers = acts_of(state)
     messages = np.array(state.messages, dtype=np.object_).reshape(size, 1) if any(state.messages) else None
     return Turns(
         rules=state.rules,
@@ -43,6 +42,13 @@ def turn_of(
         noise=_NO_NOISE if noise is None else noise,
         game_noise=_NO_NOISE if game_noise is None else game_noise,
     )
+
+
+def acts_of(state: State) -> tuple[Int8s, Int8s]:
+    """The acts ``[t, 1]`` of both seats so far and what their seats would keep, ``[t, 3, 1]``."""
+    size = len(state.history)
+    acts = np.array([action.act_type for action in state.history], dtype=np.int8).reshape(size, 1)
+    return acts, np.array([action.oA for action in state.history], dtype=np.int8).reshape(size, 3, 1)
 
 
 def only_action(decisions: Decisions) -> Action:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv, OrderError
-from dond_marl.envs.features import BaseLayout, encode
+from dond_marl.envs.features import encode, encode_history
 from dond_marl.envs.single_agent import PATIENCE, PartnerError
 from dond_marl.envs.spaces import (
     InvalidAction,
@@ -55,8 +55,8 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     """A Gymnasium vector environment of ``num_envs`` games against ``partner``; finished games restart.
 
     ``partner`` and ``seat`` as for :class:`SingleAgentView`, ``settings`` those of :class:`NegotiationEnv`.
-    ``actions``: ``"dict"``, ``"flat"`` or ``"discrete"``; ``observations``: ``"dict"`` or ``"box"``, as
-    :func:`dond_marl.envs.views.view` has them. ``autoreset``: ``"same_step"`` (the step that ends a game returns the
+    ``actions``: ``"dict"``, ``"flat"`` or ``"discrete"``; ``observations``: ``"dict"`` or ``"box"``, with ``history``,
+    as :func:`dond_marl.envs.views.view` has them. ``autoreset``: ``"same_step"`` (the step that ends a game returns the
     first observation of the next, and the last one in ``infos["final_obs"]``) or ``"next_step"``, Gymnasium's own
     default, which its vector wrappers of observations require.
 
@@ -77,6 +77,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         *,
         actions: ActionView = "dict",
         observations: ObservationView = "dict",
+        history: bool = False,
         autoreset: str | AutoresetMode = "same_step",
         **settings: Any,
     ) -> None:
@@ -96,7 +97,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self.partner = seat_occupant(partner, runs=True)
         self._fixed_seat = None if seat is None else as_seat(seat)
         self._actions = actions
-        forms = Translation(game, Forms(actions, observations))
+        forms = Translation(game, Forms(actions, observations, history=history))
         if game.rules.message_length:
             raise InputError("a vector supports no messages: leave message_length out, or use SingleAgentView")
         if game.illegal != "forfeit":
@@ -105,9 +106,10 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self.single_observation_space = forms.observation_space(game.observation_space(SEATS[0]))
         self.action_space = batch_space(self.single_action_space, number)
         self.observation_space = batch_space(self.single_observation_space, number)
-        self._layout = None
-        if observations == "box":
-            self._layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
+        self.layout, self._boxes = forms.layout, observations == "box"
+        # The acts of each game so far, -1 for none, and what their seats would keep.
+        self._acts = np.full((game.rules.max_turns, number), -1, dtype=np.int8)
+        self._keeps = np.zeros((game.rules.max_turns, len(ITEMS), number), dtype=np.int8)
         self._cohorts: list[_Cohort] = []
         self._seed: int | None = None
         self._begun = 0  # cohorts
@@ -224,6 +226,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         cohort = _Cohort(table, rows, seat, Noise(self._seed, (self._begun,), len(rows)))
         self._begun += 1
         observed = self._seen
+        self._acts[:, rows] = -1
         self._seat[rows] = seat
         observed["counts"][rows], observed["my_utilities"][rows] = scenarios.counts, scenarios.utilities[:, seat]
         if self._game.reveal_partner_utilities:
@@ -241,6 +244,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """Play the agent's acts; returns the rows of the games that end, and their columns in the cohort."""
         table, live = cohort.table, cohort.table.live
         rows = cohort.rows[live]
+        self._write_acts(table.turns_taken, rows, act[rows], oA[rows])
         table.step(decide(act[rows], oA[rows]))
         columns = _find_removed(live, table.live)
         remaining = self._seen["turns_remaining"]
@@ -248,6 +252,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if len(columns):
             illegal = table.outcomes(columns)[0] == Ending.ILLEGAL
             remaining[cohort.rows[columns[illegal]]] += 1  # an illegal act does not count
+            self._acts[table.turns_taken - 1, cohort.rows[columns[illegal]]] = -1
         return cohort.rows[columns], columns
 
     def _play_partner(self, cohort: _Cohort) -> tuple[Rows, Rows]:
@@ -265,6 +270,7 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         if len(columns) and (table.outcomes(columns)[0] == Ending.ILLEGAL).any():
             raise PartnerError(f"{where} answered an illegal act")
         act = np.asarray(decisions.act_type)
+        self._write_acts(table.turns_taken - 1, rows, act, np.asarray(decisions.oA))
         observations["last_partner_act"][rows] = act
         observations["turns_remaining"][rows] -= 1
         offers = are_offers(act)
@@ -274,9 +280,13 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         )
         return cohort.rows[columns], columns
 
+    def _write_acts(self, turn: int, rows: Rows, act: Int8s, oA: Int8s) -> None:
+        if self.layout.history:
+            self._acts[turn, rows], self._keeps[turn][:, rows] = act, oA.T
+
     def _observation(self) -> Any:
         """The agent's observations of all games, as fresh arrays."""
-        if self._layout is None:
+        if not self._boxes:
             return {name: values.astype(np.int64) for name, values in self._seen.items()}
         n = self.num_envs
         turns = Turns(
@@ -289,7 +299,13 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
             game_noise=without_noise(n),
             **self._seen,
         )
-        return np.ascontiguousarray(encode(turns, self._layout))
+        boxes = np.ascontiguousarray(encode(turns, self.layout))
+        if self.layout.history:
+            for seat in (0, 1):
+                rows = np.flatnonzero(self._seat == seat)
+                acts, keeps, counts = self._acts[:, rows], self._keeps[..., rows], self._seen["counts"][rows].T
+                boxes[rows, self.layout.base_width :] = encode_history(acts, keeps, counts, seat, self.layout)
+        return boxes
 
     def _infos(self) -> dict[str, Any]:
         agree = 2 * grid_size(self._max_count) if self._actions == "discrete" else int(Act.AGREE)

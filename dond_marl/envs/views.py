@@ -9,6 +9,8 @@
 ``infos="arrays"``         Numeric arrays only, the same keys and shapes from ``reset`` to the end, for libraries that
                            stack infos (TorchRL, Tianshou): see :func:`as_arrays`.
 ``"dict"``                 Actions, observations or infos as the environment has them.
+``history=True``           The vector also holds the acts of both seats so far and the seat's own claim; ``layout`` of
+                           the view names its pieces.
 =========================  =========================================================================================
 
 :func:`view` takes the AEC environment, the parallel one or a :class:`SingleAgentView` (also out of ``gymnasium.make``)
@@ -23,6 +25,7 @@ out by ``info["active_agent"]``, see :class:`dond_marl.envs.aec.ParallelNegotiat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -35,12 +38,13 @@ from pettingzoo.utils import BaseParallelWrapper, BaseWrapper
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 
 from dond_marl.envs.aec import NegotiationEnv, OrderError, ParallelNegotiationEnv, Results
-from dond_marl.envs.features import BaseLayout, ObservationEncoder
+from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode_history
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info, InvalidAction, Observation, agent_entry, describe_value, read_integers
+from dond_marl.envs.turn import acts_of
 from dond_marl.errors import quote
 from dond_marl.game import ITEMS, SEATS, Act, State
-from dond_marl.seats import Bools
+from dond_marl.seats import Bools, Floats
 from dond_marl.splits import action_at, action_count
 
 ActionView = Literal["flat", "discrete", "dict"]
@@ -56,9 +60,10 @@ class Forms(NamedTuple):
     observations: ObservationView = "box"
     infos: InfoView = "dict"
     key: Key = "observation"
+    history: bool = False
 
     def check(self) -> None:
-        for name, allowed in zip(self._fields, (ActionView, ObservationView, InfoView, Key), strict=True):
+        for name, allowed in zip(self._fields, (ActionView, ObservationView, InfoView, Key), strict=False):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in get_args(allowed):
                 raise ValueError(f"a view has {name} {' or '.join(get_args(allowed))}; got {name}={quote(value)}")
@@ -72,6 +77,11 @@ class Forms(NamedTuple):
                 f"key names the vector within masked observations; got key={self.key!r} with "
                 f"observations={self.observations!r}. Say observations='masked', or leave key out"
             )
+        if not isinstance(self.history, bool) or (self.history and self.observations == "dict"):
+            raise ValueError(
+                f"history is True or False, and its numbers are part of a Box; got history={quote(self.history)} with "
+                f"observations={self.observations!r}. Say observations='box', or leave history out"
+            )
 
 
 class Translation:
@@ -83,10 +93,10 @@ class Translation:
         readers: dict[str, type[FlatActions | DiscreteActions]] = {"flat": FlatActions, "discrete": DiscreteActions}
         self.game, self.forms = game, forms
         self.form = readers[forms.actions](game.max_count) if forms.actions in readers else None
+        self.layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities, forms.history)
         self.encode: ObservationEncoder | None = None
         if forms.observations != "dict":
-            layout = BaseLayout(game.max_count, game.rules.max_turns, game.reveal_partner_utilities)
-            self.encode = ObservationEncoder(layout)
+            self.encode = ObservationEncoder(replace(self.layout, history=False))
 
     def action_space(self, space: Any) -> Any:
         _check_dict(space, "actions")
@@ -96,20 +106,28 @@ class Translation:
         _check_dict(space, "observations")
         if self.encode is None:
             return space
-        box = spaces.Box(0.0, 1.0, (self.encode.width,), np.float32)
+        box = spaces.Box(0.0, 1.0, (self.layout.width,), np.float32)
         if self.forms.observations == "box":
             return box
         numbers = action_count(self.game.max_count)
         return spaces.Dict({self.forms.key: box, "action_mask": spaces.Box(0, 1, (numbers,), np.int8)})
 
-    def observation(self, observation: Observation, info: Info) -> Any:
-        """The view's observation; ``[width]`` in a box. ``info``: :meth:`info` of the same seat and moment."""
+    def observation(self, observation: Observation, info: Info, agent: str) -> Any:
+        """The view's observation; ``[width]`` in a box. ``info``: :meth:`info` of the same agent and moment."""
         if self.encode is None:
             return observation
         row = self.encode(observation)
+        if self.layout.history:
+            row = np.concatenate([row, self._history(SEATS.index(agent))])
         if self.forms.observations == "box":
             return row
         return {self.forms.key: row, "action_mask": info["action_mask"].copy()}
+
+    def _history(self, seat: int) -> Floats:
+        state = self.game.negotiation
+        counts = np.array([state.scenario.counts], dtype=np.int8).T
+        row: Floats = encode_history(*acts_of(state), counts, seat, self.layout)[0]
+        return row
 
     def action(self, action: object) -> object:
         return action if self.form is None else self.form.read(action)
@@ -151,6 +169,11 @@ class _BothSeats:
             agent: translation.observation_space(env.observation_space(agent)) for agent in SEATS
         }
 
+    @property
+    def layout(self) -> BaseLayout:
+        """The pieces of the Box observations, for :class:`dond_marl.envs.policy_partner.PolicyPartner`."""
+        return self.translation.layout
+
     def action_space(self, agent: str) -> Any:
         return agent_entry(self.action_spaces, agent)
 
@@ -181,7 +204,7 @@ class AECView(_BothSeats, BaseWrapper):  # type: ignore[misc]  # PettingZoo ship
         self._update()
 
     def observe(self, agent: str) -> Any:
-        return self.translation.observation(self.env.observe(agent), self._mask_infos[agent])
+        return self.translation.observation(self.env.observe(agent), self._mask_infos[agent], agent)
 
     def _update(self) -> None:
         infos = {agent: self.translation.info(info) for agent, info in self.env.infos.items()}
@@ -220,7 +243,7 @@ class ParallelView(_BothSeats, BaseParallelWrapper):  # type: ignore[misc]  # Pe
         }
         self.infos = {agent: translation.user_info(self._mask_infos[agent], agent) for agent in infos}
         translated = {
-            a: translation.observation(observation, self._mask_infos[a]) for a, observation in observations.items()
+            a: translation.observation(observation, self._mask_infos[a], a) for a, observation in observations.items()
         }
         return translated, dict(self.infos)
 
@@ -235,14 +258,20 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         observations: ObservationView = "box",
         infos: InfoView = "dict",
         key: Key = "observation",
+        history: bool = False,
     ) -> None:
-        forms = Forms(actions, observations, infos, key)
+        forms = Forms(actions, observations, infos, key, history)
         RecordConstructorArgs.__init__(self, **forms._asdict())
         gymnasium.Wrapper.__init__(self, env)
         self.translation = Translation(env.unwrapped.game, forms)  # type: ignore[attr-defined]
         self.action_space = self.translation.action_space(env.action_space)
         self.observation_space = self.translation.observation_space(env.observation_space)
         self._info: Info = {}
+
+    @property
+    def layout(self) -> BaseLayout:
+        """The pieces of the Box observations, for :class:`dond_marl.envs.policy_partner.PolicyPartner`."""
+        return self.translation.layout
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         return self._translate(*self.env.reset(seed=seed, options=options))
@@ -262,7 +291,8 @@ class SeatView(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._info = self.translation.info(info)
         view: SingleAgentView = self.env.unwrapped  # type: ignore[assignment]  # checked by ``view``
         full = self._info if self.translation.forms.infos == "dict" else {"skipped_games": 0, **self._info}
-        return self.translation.observation(observation, self._info), dict(self.translation.user_info(full, view.agent))
+        shown = self.translation.observation(observation, self._info, view.agent)
+        return shown, dict(self.translation.user_info(full, view.agent))
 
 
 def view(
@@ -271,9 +301,10 @@ def view(
     observations: ObservationView = "box",
     infos: InfoView = "dict",
     key: Key = "observation",
+    history: bool = False,
 ) -> Any:
     """``env`` with actions, observations and infos in the given forms, under the same API. Raises ``TypeError``."""
-    forms = Forms(actions, observations, infos, key)
+    forms = Forms(actions, observations, infos, key, history)
     kinds = (
         (AECEnv, NegotiationEnv, lambda: AECView(env, forms)),
         (ParallelEnv, ParallelNegotiationEnv, lambda: ParallelView(env, forms)),

@@ -130,8 +130,9 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     if chosen not in by_name:
         raise InputError(f"{directory.path} has no member {chosen!r}; it has {', '.join(by_name)}")
     measured = by_name[chosen]
-    if measured.spec is not None and measured.blob is None and not measured.live:
+    if measured.spec is not None:
         check_needs([measured.spec], ledger.allow, str(directory.path))
+    if measured.spec is not None and measured.blob is None and not measured.live:
         return submission_of_spec(measured.spec, name or chosen)
     blob = states[chosen].blob if measured.live else measured.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()

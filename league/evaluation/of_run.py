@@ -54,7 +54,8 @@ def evaluate_run(
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
         heldout = {m.name: m.spec for m in members if m.split == "heldout" and m.spec is not None}
-        check_needs(heldout.values(), ledger.allow, str(directory.path))
+        learners = [m.spec for m in members if m.spec is not None and (m.live or m.parent)]
+        check_needs([*heldout.values(), *learners], ledger.allow, str(directory.path))
     blobs = directory.blobs
 
     def partner(member: Member) -> Partner:

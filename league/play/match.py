@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dond_marl.batch import Games
 from dond_marl.errors import error_line
-from dond_marl.occupants import seat_occupant
+from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.seats import Decisions, Partner, Traits, Turns
 from league.play.values import (
@@ -86,6 +86,7 @@ class Seating:
         # Bounded: a long league seats thousands of snapshots, a worker keeps the most recent ones.
         self._occupant = lru_cache(maxsize=256)(seat_occupant)
         self._network = lru_cache(maxsize=64)(_network)
+        self._outside = lru_cache(maxsize=256)(_outside)
         self._responses = {
             "oracle": lru_cache(maxsize=32)(_response),
             "sampled_oracle": lru_cache(maxsize=4)(_response),
@@ -102,15 +103,16 @@ class Seating:
         :class:`league.play.blobs.BlobError`.
         """
         role, spec = entrant.member.role, entrant.member.spec
-        if entrant.blob is not None:
+        if entrant.blob is not None and spec is None:
             if role in ORACLES:
                 return self._responses[role](entrant.blob, blobs, role)
             return self._network(entrant.blob, blobs, greedy)
         assert spec is not None
+        make = self._occupant if entrant.blob is None else partial(self._outside, blob=entrant.blob, blobs=blobs)
         if self.announce is None:
-            return self._occupant(spec)
+            return make(spec)
         self.announce(entrant.name)
-        partner = self._occupant(spec)
+        partner = make(spec)
         self.announce("")
         return AnnouncedPartner(partner, entrant.name, self.announce)
 
@@ -128,6 +130,12 @@ def _network(blob: str, blobs: Path, greedy: bool) -> Partner:
     from partners.network.partner import NetworkPartner
 
     return NetworkPartner(read_blob(blobs, blob).network(), greedy=greedy)
+
+
+def _outside(spec: Spec, blob: str, blobs: Path) -> Partner:
+    from league.play.outside_learners import outside_partner  # loads PyTorch
+
+    return outside_partner(spec, blob, blobs)
 
 
 def _response(blob: str, blobs: Path, role: Role) -> Partner:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from league.play.blobs import RESERVOIR_KEY, name_of, read_blob
 from league.play.devices import DeviceError, on_device
 from league.play.hinters import league_hint_schedule
 from league.play.match import SEATING, PartnerWrapper
+from league.play.outside_learners import PracticeGames, first_outside_state, load_learner, pack_learner
 from league.play.provenance import league_ancestries
 from league.play.values import LearnerState, Meeting, TrainResult, TrainTask
 from league.settings.learners import LearnerConfig
@@ -45,6 +46,10 @@ def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[
     members = tuple(sorted(member.name for member in config.members))
     layout, hinted, seed = config.layout, config.gives_hints, config.league.seed
     for learner in learners:
+        if learner.train is not None:
+            own_seed = learner_seed(seed, learner.name)
+            yield learner.name, *first_outside_state(learner.train, own_seed, layout, pasts[learner.name])
+            continue
         yield learner.name, *first_state(learner, layout, hinted, seed, pasts[learner.name], members)
 
 
@@ -154,7 +159,7 @@ def practice_round(task: TrainTask, blobs: Path, tick: Callable[[], None] = lamb
     remainder: TrainTask | TrainResult = task
     while isinstance(remainder, TrainTask):
         try:
-            return _practice(remainder, blobs, tick)
+            return (_practice if task.learner.train is None else _outside_practice)(remainder, blobs, tick)
         except MemberFault as fault:
             remainder = remainder.forfeit(fault.member, fault.cause)
     return remainder
@@ -165,7 +170,7 @@ def _practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainRe
     torch.set_num_threads(1)
     weights = read_blob(blobs, task.state.blob)
     session = _session(task, blobs, weights)
-    mixture = opponent_mixture(task, session.learner, blobs)
+    mixture = opponent_mixture(task, self_play_partners(session.learner), blobs)
     session.opponents = [Opponent(mixture, 1.0)]
     target, points, deals, turns = task.state.decisions + task.learner.decisions, 0.0, 0.0, 0.0
     try:
@@ -201,6 +206,37 @@ def _practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainRe
         turns=turns / played,
         reservoir_content=reservoir,
     )
+
+
+def _outside_practice(task: TrainTask, blobs: Path, tick: Callable[[], None]) -> TrainResult:
+    """The same for a learner of another library; what its code raises leaves it as it was."""
+    torch.set_num_threads(1)
+    assert task.learner.train is not None
+    weights, name = read_blob(blobs, task.state.blob), task.learner.name
+    for opponent in task.entrants:  # made first, as making one may seed global generators
+        if opponent.name != name:
+            SEATING.partner(opponent, blobs)
+    seed = learner_seed(task.seed, f"{name} {task.state.updates}", task.state.life)
+    mixture: Partner | None = None
+    try:
+        with Blame(lambda error: RunFailure(error_line(error)), RunFailure, KeyboardInterrupt):
+            learner = load_learner(task.learner.train, weights, seed)
+            mixture = opponent_mixture(task, [(PracticeOpponent(name, learner.partner()), 1.0)], blobs)
+            games = PracticeGames(task.env, mixture, seed, tick)
+            learner.practice(games, task.learner.decisions)
+            if not games.games:
+                raise RunFailure("it played no game to its end")
+            content = pack_learner(learner, weights.about)
+    except RunFailure as error:
+        if isinstance(error.__cause__, MemberFault):
+            raise error.__cause__ from None
+        if mixture is not None:
+            check_last_answers(mixture)
+        return task.unfinished_result(str(error))
+    before, played = task.state, games.games
+    counts = before.updates + 1, before.decisions + games.decisions, before.games + played
+    state, failed = LearnerState(name_of(content), *counts, before.life), task.faults[0][0] if task.faults else None
+    return TrainResult(task, state, content, games.points / played, games.deals / played, failed, task.cause_of_faults)
 
 
 def _session(task: TrainTask, blobs: Path, weights: Weights) -> Session:
@@ -241,15 +277,12 @@ def make_learner(settings: LearnerConfig, network: PolicyNetwork, seed: int, tot
     return Learner(network, options, seed, copy_of(network) if settings.kl else None, average)
 
 
-def opponent_mixture(task: TrainTask, learner: Learner, blobs: Path) -> Partner:
-    """All opponents of a practice as one mixture, drawn for every game; in self-play it is the network that learns.
-
-    An NFSP learner plays its average policy, and with probability ``anticipation`` its best-response network.
-    """
+def opponent_mixture(task: TrainTask, itself: Sequence[tuple[Partner, float]], blobs: Path) -> Partner:
+    """All opponents of a practice as one mixture, drawn for every game; ``itself``: those of self-play, with shares."""
     partners, names, weights = list[Partner](), list[str](), list[tuple[float, float]]()
     for meeting in task.playable_meetings:
         chances = (meeting.probability,) * 2 if meeting.by_seat is None else meeting.by_seat
-        for partner, share in _opponents(meeting, task, learner, blobs):
+        for partner, share in _opponents(meeting, task, itself, blobs):
             partners.append(partner)
             names.append(meeting.opponent.name)
             weights.append((chances[0] * share, chances[1] * share))
@@ -261,7 +294,9 @@ def opponent_mixture(task: TrainTask, learner: Learner, blobs: Path) -> Partner:
     return first if all(meeting.by_seat is None for meeting in task.meetings) else BySeat(first, second)
 
 
-def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, blobs: Path) -> list[tuple[Partner, float]]:
+def _opponents(
+    meeting: Meeting, task: TrainTask, itself: Sequence[tuple[Partner, float]], blobs: Path
+) -> Sequence[tuple[Partner, float]]:
     """The partners that play for a meeting's opponent, each with its share of the games."""
     if meeting.opponent.name != task.learner.name:
         partner = SEATING.partner(meeting.opponent, blobs)
@@ -269,6 +304,14 @@ def _opponents(meeting: Meeting, task: TrainTask, learner: Learner, blobs: Path)
         if not isinstance(partner, NetworkPartner):
             partner = PracticeOpponent(meeting.opponent.name, partner)
         return [(partner, 1.0)]
+    return itself
+
+
+def self_play_partners(learner: Learner) -> list[tuple[Partner, float]]:
+    """The partners of self-play with their shares: the network that learns.
+
+    An NFSP learner plays its average policy, and with probability ``anticipation`` its best-response network.
+    """
     itself, average = NetworkPartner(learner.network), learner.average
     if average is None:
         return [(itself, 1.0)]

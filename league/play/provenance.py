@@ -19,6 +19,7 @@ from partners.learning.first_weights import as_occupant
 from partners.network.checkpoint_files import CheckpointError
 from partners.provenance import (
     NO_PAST,
+    UNKNOWN_PAST,
     Ancestry,
     OccupantProvenance,
     held_out_scenarios,
@@ -58,7 +59,10 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
     alone: dict[str, Ancestry] = {}
     for learner in config.learners:
         hinters = [spec for stage in config.curriculum for spec in _hint_occupants(stage.hints_of(learner.name))]
-        alone[learner.name] = _first_ancestry(learner.init_from).add_opponents([*fixed, *map(provenance_of, hinters)])
+        first = _first_ancestry(learner.init_from)
+        if learner.train is not None:  # its code may have learned from anything
+            first = first.add_parent(OccupantProvenance(learner.train.text, UNKNOWN_PAST))
+        alone[learner.name] = first.add_opponents([*fixed, *map(provenance_of, hinters)])
     if len(alone) < 2:
         return alone
     league = _league_hash(config)

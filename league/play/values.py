@@ -174,6 +174,8 @@ def unreachable_member(answers: Mapping[str, Answers], lost: int, games: int, bo
 class Member:
     """A participant of the league: a unique name, and the occupant's spec unless it is a network of this league.
 
+    A learner of another library, and a snapshot of it, has the spec of its class and plays with the state in its blob.
+
     A snapshot is a frozen copy of its ``parent``: it takes part from round ``born`` on, ``blob`` names its weights. An
     oracle is the best response to its ``parent`` after round ``born``, with the weights that ``blob`` names.
     Learners practice against the split ``train``, are also judged by ``gate`` before a snapshot joins, and play
@@ -195,7 +197,7 @@ class Member:
     @property
     def has_network(self) -> bool:
         """Whether it plays as a network of this league: a learner or a snapshot."""
-        return self.live or self.role == "snapshot"
+        return self.spec is None and (self.live or self.role == "snapshot")
 
     @property
     def origin(self) -> str:
@@ -211,7 +213,7 @@ class Member:
     @property
     def costly(self) -> bool:
         """Whether it is expensive to query: see :func:`league.play.occupant_kinds.is_costly`."""
-        return self.spec is not None and is_costly(self.spec)
+        return self.spec is not None and not self.live and self.parent is None and is_costly(self.spec)
 
     def maybe_costly(self, allow: Permission) -> bool:
         """Whether it may be expensive to query: also code that ``allow`` lacks, which is not run to find out."""

@@ -46,7 +46,7 @@ class RoundPlan(NamedTuple):
 
 def members_of(config: Config) -> tuple[Member, ...]:
     """The members of a config: learners, then fixed members, members of the gate, and held-out members."""
-    learners = tuple(Member(learner.name, None, learner.role) for learner in config.learners)
+    learners = tuple(Member(learner.name, learner.train, learner.role) for learner in config.learners)
     fixed = tuple(Member(member.name, member.spec) for member in config.members)
     specs = {member.spec for member in config.members}  # the gate may list some of them too
     gate = tuple(Member(m.name, m.spec, split="gate") for m in config.gate if m.spec not in specs)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from league.evaluation.final import FinalEvaluation
 
 
+FiguresReport = Callable[[Mapping[str, float]], object]
+
+
 class LeagueOutcome(NamedTuple):
     """The result of a league: settings, cross-play, learning curves, and the analyses at its end."""
 
@@ -57,11 +60,13 @@ def run_league(
     backend: BackendConfig | None = None,
     *,
     trust: bool = False,
+    report: FiguresReport = lambda _: None,
 ) -> LeagueOutcome:
     """Play a league to its end in ``directory``, from the first round that is not in its ledger.
 
     ``config``: checked by :func:`league.api.check_league`; ``None`` for the run's own settings. ``backend`` replaces
     theirs, without effect on rows. ``trust``: a resumed run may use code, files, services and keys that it names.
+    ``report`` is called with :func:`tracked_figures` of each round, once it is committed.
     Raises :class:`~dond_marl.errors.UntrustedError` without it for a run that names any, :class:`RunError`,
     :class:`league.ledger.ledger.LedgerError`, and :class:`league.play.devices.DeviceError` if a learner's device is
     missing.
@@ -74,7 +79,7 @@ def run_league(
                 watcher.warn(f"env.{key} sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
-            _play_rounds(config, directory, ledger, history, watcher, backend)
+            _play_rounds(config, directory, ledger, history, watcher, backend, report)
         finally:  # also for a stopped run: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
         if config.league.responses == "exact":
@@ -161,7 +166,7 @@ def _source_digest(config: Config) -> str:
 
 
 def _first_weights(config: Config) -> dict[str, bytes]:
-    drawn = [learner for learner in config.learners if learner.init_from is None]
+    drawn = [learner for learner in config.learners if learner.init_from is None and not learner.train]
     if not drawn:
         return {}
     from league.play import practice
@@ -176,6 +181,7 @@ def _play_rounds(
     history: History,
     watcher: Watcher,
     backend: BackendConfig | None,
+    report: FiguresReport,
 ) -> None:
     progress = LeagueProgress(ledger.next_round, config.league.rounds, config.total_rounds, time.perf_counter())
     names, settings = config.logging.all_trackers if config.learners else (), config.portable().model_dump(mode="json")
@@ -188,7 +194,9 @@ def _play_rounds(
                 standings = ladder_of(history.cross, config.league.confidence)
                 progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
-                trackers.write(tracked_figures(played, standings), number + 1)
+                figures = tracked_figures(played, standings)
+                trackers.write(figures, number + 1)
+                report({"round": number + 1, **figures})
     finally:
         trackers.close()
 

@@ -64,11 +64,8 @@ def end_of_round(
     decisions: list[Decision] = []
     for i, learner in enumerate(config.learners):
         if learner.keeps_first and number == 0:
-            born.append(
-                Member(
-                    f"{learner.name}@0", None, "snapshot", parent=learner.name, born=1, blob=first[learner.name].blob
-                )
-            )
+            name, blob = f"{learner.name}@0", first[learner.name].blob
+            born.append(Member(name, learner.train, "snapshot", parent=learner.name, born=1, blob=blob))
             decisions.append(Decision("snapshot", learner.name, True, "what it began with"))
         last = history.last_snapshot(learner.name)
         if last is not None and last.blob == after[learner.name].blob:
@@ -87,7 +84,7 @@ def end_of_round(
             reason = "its first" if last is None else f"{age} rounds after its last"
             decisions.append(Decision("snapshot", learner.name, True, reason))
         name = f"{learner.name}@{number + 1}"
-        born.append(Member(name, None, "snapshot", parent=learner.name, born=number + 1, blob=blob))
+        born.append(Member(name, learner.train, "snapshot", parent=learner.name, born=number + 1, blob=blob))
         if learner.reset > 0:
             starts_over = bool(generator(config.league.seed, "reset", number, i).random() < learner.reset)
             decisions.append(Decision("reset", learner.name, starts_over, f"probability {learner.reset:g}"))

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationError, ValidationInfo, model_validator
 
 from dond_marl.errors import quote
 from dond_marl.game import Disagree
+from dond_marl.occupants import OccupantNameError, Spec, missing_needs, names_file, pin_spec, read_spec
 from dond_marl.scenarios.sources import SourceName
 from league.settings.layers import format_path, replace_source
-from league.settings.sections import EnvConfig, HintsConfig, Section, optional, wrong
+from league.settings.sections import AS_TEXT, EnvConfig, HintsConfig, Section, optional, permission, wrong
 from league.settings.training import Hyperparameters, RewardName
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
@@ -70,6 +71,17 @@ LearnerName = Annotated[
 ]
 
 
+def _class_in_file(value: object, info: ValidationInfo) -> Spec | None:
+    """The spec of a class in a file, pinned; what is not allowed is not read, and nothing of it runs."""
+    try:
+        spec = read_spec(value) if isinstance(value, str | Mapping) else None
+        if value is not None and (spec is None or not names_file(spec.kind)):
+            raise wrong(f"a learner of your own is a class in a file, my_file.py:Name; got {quote(value)}")
+        return spec if spec is None or missing_needs(spec, permission(info)) else pin_spec(spec)
+    except OccupantNameError as error:
+        raise wrong(str(error)) from None
+
+
 def branches_of(matchmaking: Mapping[str, float]) -> tuple[Branch, ...]:
     """The branches of a validated ``matchmaking``."""
     parts = ((*written.partition(AMONG), share) for written, share in matchmaking.items())
@@ -114,6 +126,9 @@ class LearnerConfig(Hyperparameters):
         0.1, ge=0, le=1, description="share of self-play that is not against the average policy"
     )
     matchmaking: Matchmaking = Field(default_factory=dict)
+    train: Annotated[Spec | None, PlainValidator(_class_in_file), AS_TEXT] = optional(
+        None, description="a learner of another library, my_file.py:Name"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -137,6 +152,9 @@ class LearnerConfig(Hyperparameters):
             )
         if self.reservoir and self.belief:
             raise wrong("the average policy imitates acts and has no beliefs: leave belief out", "reservoir")
+        for key, field in LearnerConfig.model_fields.items() if self.train is not None else ():
+            if (key in Hyperparameters.model_fields or key == "reservoir") and getattr(self, key) != field.default:
+                raise wrong(f"is for learners of this project: write train: 'my_file.py:Name({key}=...)'", key)
         return self
 
 

@@ -43,6 +43,7 @@ from league.settings.layers import (
 )
 from league.settings.learners import LearnerConfig, OracleConfig, StageConfig, branches_of
 from league.settings.sections import (
+    SHAPING,
     BackendConfig,
     EnvConfig,
     LeagueConfig,
@@ -134,7 +135,8 @@ class Config(Section):
         expanded = {**settings, **expand_rosters(settings)}
         if isinstance(training, Mapping) and isinstance(learners, list | tuple):
             expanded["learners"] = [
-                {**training, **learner} if isinstance(learner, Mapping) else learner for learner in learners
+                {**training, **learner} if isinstance(learner, Mapping) and not learner.get("train") else learner
+                for learner in learners
             ]
         return expanded
 
@@ -157,6 +159,9 @@ class Config(Section):
             elif learner.exploits not in (None, *mains):
                 text = f"no main is called {quote(learner.exploits)}; there are {', '.join(mains) or 'none'}"
                 yield ("learners", i, "exploits"), text
+            stages = [stage.env.apply_to(self.env) for stage in self.stages] if learner.train else []
+            if any(getattr(env, key) != getattr(self.env, key) for env in stages for key in SHAPING):
+                yield ("learners", i, "train"), f"has the same spaces in all stages: leave {', '.join(SHAPING)} alone"
             rules = {branch.rule for version in self.versions(learner) for branch in branches_of(version.matchmaking)}
             if "oracles" in rules and learner.name not in targets:
                 advice = f"add oracles: [{{of: {learner.name}}}], or leave the rule out"
@@ -165,8 +170,8 @@ class Config(Section):
             if (target := learners.get(oracle.of)) is None:
                 text = f"no learner is called {quote(oracle.of)}; there are {', '.join(learners) or 'none'}"
                 yield ("oracles", i, "of"), text
-            elif target.history != "none" or target.reservoir:
-                key = "history" if target.history != "none" else "reservoir"
+            elif target.history != "none" or target.reservoir or target.train:
+                key = "train" if target.train else "history" if target.history != "none" else "reservoir"
                 text = f"the best response to a learner with {key} is not exact; name another, or leave {key} out"
                 yield ("oracles", i, "of"), text
         yield from self._env_mistakes(("env",), self.env)
@@ -429,7 +434,7 @@ def _range(field: FieldInfo, integer: bool) -> str:
 
 
 STAND_IN = "heuristic"
-INSTEAD = {"reward": "own", "init_from": None}  # of keys that name something else than an occupant
+INSTEAD = {"reward": "own", "init_from": None, "train": None}  # of keys that name something else than an occupant
 
 
 def with_stand_ins(value: Any, replaced: list[str], key: str = "") -> Any:

@@ -100,6 +100,7 @@ def _printable(text: str) -> str:
 AS_TEXT = PlainSerializer(str, return_type=str, when_used="json")
 Occupant = Annotated[Spec, PlainValidator(_occupant), AS_TEXT]
 PathText = Annotated[str, AfterValidator(_printable)]
+SHAPING = ("max_turns", "max_count", "reveal_partner_utilities")  # what the spaces of an environment depend on
 
 
 def refuse_mistakes(title: str, mistakes: Iterable[tuple[Path, str]]) -> None:

@@ -249,8 +249,8 @@ class ProgressLog:
             self._rows = csv.DictWriter(self._file, COLUMNS)
         self._trackers = Trackers(logging.all_trackers, folder, decisions + 1, training.config.model_dump(mode="json"))
 
-    def write(self, training: Training, score: Score, metrics: Mapping[str, float]) -> None:
-        """Log the latest update: its practice's ``score`` and the learner's ``metrics``."""
+    def write(self, training: Training, score: Score, metrics: Mapping[str, float]) -> dict[str, float]:
+        """Log the latest update, its practice's ``score`` and the learner's ``metrics``; returns the row's numbers."""
         learner, references = training.learner, training.references
         figures = {
             "points": score.points,
@@ -267,12 +267,13 @@ class ProgressLog:
             hints, self._hints = tally - self._hints, tally
             if hints["asked"]:
                 figures["hints_available"] = hints["available"] / hints["asked"]
+        counts = {"update": learner.updates, "decisions": learner.decisions, "games": training.games}
         if self._file is not None:
-            counts = {"update": learner.updates, "decisions": learner.decisions, "games": training.games}
             texts = {name: f"{value:.6g}" for name, value in figures.items()}
             self._rows.writerow({**counts, **texts, "seconds": f"{training.seconds:.3f}"})
             self._file.flush()
         self._trackers.write({f"train/{name}": value for name, value in figures.items()}, learner.decisions)
+        return {**counts, **figures}
 
     def write_closing(self, figures: Mapping[str, float], decisions: int) -> None:
         """The score of the finished training, for the trackers."""
@@ -382,13 +383,15 @@ def train(
     closing: ClosingReport | None = None,
     *,
     trust: bool = False,
+    report: Callable[[Mapping[str, float]], object] = lambda _: None,
 ) -> tuple[Training, bool]:
     """Train in ``directory`` until all decisions are made or ``watcher`` stops it; returns whether it is complete.
 
     Without a ``config`` the run's own settings are used. ``trust``: a resumed run may use code, files, services and
     keys that it names; without it one that names any raises :class:`~dond_marl.errors.UntrustedError`. With
     ``closing``, which receives the progress, a complete training is also scored on held-out scenarios
-    (:attr:`Training.closing`), and its trackers get the score.
+    (:attr:`Training.closing`), and its trackers get the score. ``report`` is called with the numbers of the row of each
+    update, once its checkpoint is saved if one is due; what it raises ends the training.
     ``KeyboardInterrupt``, and the failure of a partner, a hint provider, a judge, a reward or an update, is raised
     after the latest whole update, which is finite, is saved. Raises :class:`RunError` or :class:`CheckpointError`.
     """
@@ -407,7 +410,7 @@ def train(
                     due = training.learner.decisions // logging.save_every > saved_at // logging.save_every
                     if due:
                         training.snapshot_self()
-                    log.write(training, score, metrics)
+                    row = log.write(training, score, metrics)
                     state = training.checkpoint()  # after the row, which is dropped on resuming if it is too many
                     hint_warning = None if training.hints is None else no_hint_warning(training.hints.tally)
                     if hint_warning and (training.is_complete or training.learner.updates % HINT_WARNING_EVERY == 1):
@@ -416,6 +419,7 @@ def train(
                     if due or training.is_complete or not going:
                         state.save(folder)
                         saved_at = state.decisions
+                    report(row)
             except (KeyboardInterrupt, RunFailure) as error:  # the update in progress is lost
                 if state.decisions > saved_at:
                     state.save(folder)

@@ -46,10 +46,22 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     """Each in a namespace of its own, as if it were the only one on the page."""
     monkeypatch.chdir(tmp_path)
-    for number, block in enumerate(block for block in blocks(page, "python") if "sb3_contrib" not in block):
+    extras = re.compile("sb3_contrib|optuna")  # see test_optuna_block_runs
+    for number, block in enumerate(block for block in blocks(page, "python") if not extras.search(block)):
         path = tmp_path / f"block_{number}.py"
         path.write_text(block)
         runpy.run_path(str(path))
+
+
+@pytest.mark.slow
+def test_optuna_block_runs(tmp_path, monkeypatch):
+    pytest.importorskip("optuna")
+    monkeypatch.chdir(tmp_path)
+    (block,) = (block for block in blocks(ROOT / "docs" / "LEARN.md", "python") if "optuna" in block)
+    short = block.replace("100_000}", '600, "training.num_envs": 64, "env.max_turns": 2}').replace("n_trials=20", "3")
+    (tmp_path / "block.py").write_text(short.replace("n_startup_trials=2", "0"))
+    states = [trial.state.name for trial in runpy.run_path("block.py")["study"].trials]
+    assert len(states) == 3 and states[0] == "COMPLETE" and set(states) <= {"COMPLETE", "PRUNED"}
 
 
 def test_partners_page_lists_every_partner():

@@ -93,6 +93,30 @@ def test_training_leaves_a_policy_that_plays(here, capsys):
     assert points == pair.points.mean == pair.evaluation.played.figures["both seats"].points.mean
 
 
+def test_callbacks_get_the_figures_and_may_end_the_run(here):
+    rows: list[dict[str, float]] = []
+    learner = {"name": "main", "decisions": 50, "snapshot_every": 0}
+    league = {**SMALL, "learners": [learner], "heldout": [], "training.num_envs": 16, "league.rounds": 2}
+    played = play_league("league_quick.yaml", league, on_round=rows.append)
+    assert [row["round"] for row in rows] == [1, 2, 3]  # and the closing measurement
+    assert rows[-1]["main/points"] == played.points["main"].mean
+
+    class EnoughError(Exception): ...
+
+    def stop(row):
+        rows.append(row)
+        if row["update"] == 2:
+            raise EnoughError
+
+    rows.clear()
+    with pytest.raises(EnoughError):
+        train(settings={"env.partner": "tough", "env.max_turns": 3, **TRAINING}, folder="mine", on_update=stop)
+    assert [row["decisions"] for row in rows] == sorted(row["decisions"] for row in rows) and 0 <= rows[0][
+        "points"
+    ] <= 10
+    assert (here / "mine" / "0001" / "progress.csv").read_text().count("\n") == 3
+
+
 class Quitter:
     """Ends every game at once; it has no name and no repr."""
 

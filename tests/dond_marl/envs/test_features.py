@@ -9,6 +9,7 @@ from dond_marl.batch import GameBatch
 from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.features import BaseLayout, ObservationEncoder, ObservationError, encode
 from dond_marl.envs.turn import turn_of
+from dond_marl.envs.views import view
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
@@ -162,6 +163,24 @@ def test_history_features_can_be_decoded(max_turns, disagree):
 def test_observations_hold_no_history():
     with pytest.raises(ObservationError, match="turn_of"):
         ObservationEncoder(BaseLayout(4, 10, history=True))
+
+
+@pytest.mark.parametrize("rules", [Rules(5, "rejects"), Rules(10)])
+def test_views_with_history_show_both_seats_what_the_networks_read(rules):
+    env = view(NegotiationEnv(max_turns=rules.max_turns, disagree=rules.disagree), history=True)
+    for seed in range(30):
+        env.reset(seed=seed)
+        while not env.unwrapped.negotiation.is_over:
+            mover, state = env.agent_selection, env.unwrapped.negotiation
+            seen = env.observe(mover)
+            assert seen.tobytes() == encode(turn_of(state, prior=""), env.layout)[0].tobytes()
+            assert env.observation_space(mover).contains(seen)
+            env.step(env.action_space(mover).sample(env.infos[mover]["action_mask"]))
+            now, taken = pieces_of(env.layout, env.observe(mover)), len(state.history)
+            said = env.unwrapped.negotiation.history[taken].act_type
+            assert now.get(f"mine_act_{taken // 2}", [1 + said]) == [1 + said]  # the last turn has no piece
+            before = pieces_of(env.layout, seen)
+            assert all(now[name] == code for name, code in before.items() if any(code) and name != "own_claim")
 
 
 def test_one_game_and_a_batch_have_the_same_history():

@@ -9,6 +9,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.wrappers import FrameStackObservation
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
@@ -356,34 +357,63 @@ def test_policy_partner_conforms():
     check_partner(PolicyPartner(first_legal, "discrete"), max_count=4, variants=short)
 
 
-@pytest.mark.parametrize("form", ["flat", "discrete"])
-def test_policy_partner_observes_the_same_as_the_view(form):
-    """The same games, once in the view and once as a partner: the same rows, bit by bit, and the same scores."""
-    shown: dict[str, list] = {"view": [], "seat": []}
-    say = greedy if form == "flat" else first_legal
+def by_all_that_was_shown(seen, masks, state=None, start=None):
+    """Any act, by all that was ever shown: with another memory the games would differ."""
+    code = (seen.reshape(len(seen), -1) * 1000).astype(int) @ np.arange(1, seen[0].size + 1)
+    if start is not None:
+        assert start.all() == (state is None) and start.any() == start.all()
+        code = code if state is None else 31 * state + code
+    pick = code % masks.sum(axis=1)
+    acts = (masks.cumsum(axis=1) > pick[:, None]).argmax(axis=1)
+    return acts if start is None else (acts, code)
 
-    def policy(where):
-        def answer(seen, masks):
-            shown[where].extend((row.tobytes(), mask.tobytes()) for row, mask in zip(seen, masks, strict=True))
-            return say(seen, masks)
 
-        return answer
+MEMORIES = {
+    "nothing": {},
+    "history": {},
+    "stack": {"frames": 3},
+    "zeros": {"frames": 4, "padding": "zero"},
+    "state": {"recurrent": True},
+    "state of stacks": {"recurrent": True, "frames": 2},
+}
 
-    scenarios = open_source("lewis").draw(np.random.default_rng(0), 40)
-    env = view(SingleAgentView(deal_or_no_dialog_v0.env(), "linear", seat=0), form)
-    scores, asked = [], policy("view")
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("seat", [0, 1])
+def test_policy_partner_plays_the_games_of_its_view(memory, seat):
+    """One game after the other with the wrappers of Gymnasium, and all at once as a partner."""
+    rules, options = {"disagree": "rejects"}, MEMORIES[memory]
+    scenarios = open_source("lewis").draw(np.random.default_rng(seat), 30)
+    single = SingleAgentView(deal_or_no_dialog_v0.env(**rules), "linear", seat=seat)
+    shown = view(single, "discrete", history=memory == "history")
+    env, frames = shown, options.get("frames", 1)
+    if frames > 1:
+        env = FrameStackObservation(env, frames, padding_type=options.get("padding", "reset"))
+    partner = PolicyPartner(by_all_that_was_shown, "discrete", shown.layout, **options)
+    assert partner.traits.memoryless == (memory == "nothing")
+    together = (partner, seat_occupant("linear"))[:: 1 - 2 * seat]
+    games = rollout(together, scenarios, Rules(10, "rejects"), seed=0)
     for row in range(scenarios.size):
         seen, _ = env.reset(options={"scenario": scenarios.scenario(row)})
-        ended = False
+        ended, state = False, None
         while not ended:
-            action = asked(seen[None], env.action_masks()[None])[0]
-            seen, reward, ended, _, _ = env.step(int(action) if form == "discrete" else action)
-        scores.append(reward)
-    partner = PolicyPartner(policy("seat"), form)
-    for row in range(scenarios.size):
-        one = rollout((partner, seat_occupant("linear")), scenarios.rows(slice(row, row + 1)), seed=0)
-        assert one.scores[0, 0] == scores[row]
-    assert shown["view"] == shown["seat"] and len(shown["view"]) > 60
+            masks = shown.action_masks()[None]
+            if "recurrent" in options:
+                action, state = by_all_that_was_shown(seen[None], masks, state, np.array([state is None]))
+            else:
+                action = by_all_that_was_shown(seen[None], masks)
+            seen, *_, ended, _, _ = env.step(int(action[0]))
+        history = single.game.negotiation.history
+        assert games.act[row, : games.turns[row]].tolist() == [action.act_type for action in history]
+        assert games.oA[row, : games.turns[row]].tolist() == [list(action.oA) for action in history]
+    assert games.turns.mean() > 4
+    check_partner(partner, games=2, max_count=4, variants=[(Rules(10), False), (Rules(5, "rejects"), False)])
+
+
+@pytest.mark.parametrize("options", [{"frames": 0}, {"padding": "edge"}, {"frames": True}, {"recurrent": True}])
+def test_impossible_memories_are_refused(options):
+    with pytest.raises(InputError):
+        PolicyPartner(lambda *seen: greedy(*seen[:2]), **options).act(GameBatch(pack([TABLE], "uniform")).turns())
 
 
 def test_masks_equal_the_views():

@@ -46,13 +46,15 @@ def same(one, other):
         ("heuristic", "dict", "dict", {}),
         ("boulware(exponent=2)", "discrete", "box", {"disagree": "rejects"}),
         ("concession_rule", "flat", "box", {"max_turns": 5}),
+        ("listener", "discrete", "box", {"disagree": "rejects", "history": True}),
         ("tough", "discrete", "dict", {"max_turns": 2, "max_count": 3, "scenarios": "uniform"}),
     ],
 )
 def test_every_game_is_that_of_the_single_view(partner, actions, observations, more):
     settings, n = {**SETTINGS, **more}, 24
+    history = settings.pop("history", False)
     many = DealVectorEnv(n, partner, actions=actions, observations="dict", **settings)
-    shown = DealVectorEnv(n, partner, actions=actions, observations=observations, **settings)
+    shown = DealVectorEnv(n, partner, actions=actions, observations=observations, history=history, **settings)
     seen, infos = many.reset(seed=3)
     ours, _ = shown.reset(seed=3)
     rng, alone, checked = np.random.default_rng(3), [None] * n, 0
@@ -66,7 +68,7 @@ def test_every_game_is_that_of_the_single_view(partner, actions, observations, m
                     "counts": seen["counts"][number].tolist(),
                     "utilities": whose[:: 1 - 2 * infos["seat"][number]],
                 }
-                alone[number] = view(one, actions=actions, observations=observations)
+                alone[number] = view(one, actions, observations, history=history)
                 first, info = alone[number].reset(seed=0, options={"scenario": table})
                 assert same(first, row(ours, number))
                 assert np.array_equal(as_bools(info["action_mask"]), infos["action_mask"][number].astype(bool))

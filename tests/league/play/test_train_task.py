@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.seats import Partner
 from league.play.blobs import RESERVOIR_KEY, name_of
-from league.play.practice import first_state, make_learner, opponent_mixture, practice_round
+from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
 from league.play.values import Entrant, Meeting, TrainTask
 from league.settings.learners import LearnerConfig
 from partners.learning.rewards import RewardFailure, reward_name
@@ -59,7 +59,7 @@ def test_an_oracle_practises_against_the_other_seats_mixture(task, tmp_path):
     )
     task, blobs = dataclasses.replace(task, meetings=meetings), tmp_path
     network = unpack((tmp_path / f"{task.state.blob}.safetensors").read_bytes(), tmp_path).network()
-    mixture = opponent_mixture(task, make_learner(task.learner, network, SEED, 1000), blobs)
+    mixture = opponent_mixture(task, self_play_partners(make_learner(task.learner, network, SEED, 1000)), blobs)
     assert isinstance(mixture, BySeat)
     assert shares(mixture.seats[0]) == [1, 0] and shares(mixture.seats[1]) == pytest.approx([0.25, 0.75])
     result = practice_round(task, blobs)
@@ -76,7 +76,7 @@ def test_nfsp_plays_its_average_and_with_the_anticipation_itself(task, tmp_path)
     task, blobs = dataclasses.replace(task, learner=learner, state=state, meetings=meetings), tmp_path
     network = unpack(content, tmp_path).network()
     nfsp = make_learner(learner, network, SEED, 1000)
-    mixture = opponent_mixture(task, nfsp, blobs)
+    mixture = opponent_mixture(task, self_play_partners(nfsp), blobs)
     assert shares(mixture) == pytest.approx([0.8 * 0.75, 0.8 * 0.25, 0.2])
     assert isinstance(mixture, Mixture) and nfsp.average is not None
     networks = [partner.network for partner in mixture.partners if isinstance(partner, NetworkPartner)]
