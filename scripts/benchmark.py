@@ -26,7 +26,7 @@ import click
 from dond.cli.shell import FILE, Command, run
 
 SUITES = (
-    *("aec", "backends", "engine", "imports", "league", "learning", "memory", "partners"),
+    *("aec", "backends", "engine", "growth", "imports", "league", "learning", "memory", "partners"),
     *("practice", "queries", "score", "vector"),
 )
 

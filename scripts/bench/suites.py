@@ -10,7 +10,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
-from scripts.bench import environments, league_runs, learning, queries
+from scripts.bench import environments, growth, league_runs, learning, queries
 from scripts.bench.report import BenchmarkRow, Comparison
 
 CLEANRL = "CleanRL-style PPO over SuperSuit, this game"
@@ -119,6 +119,7 @@ def at_least(row: BenchmarkRow, bar: float) -> BenchmarkRow:
 
 SUITES: dict[str, Callable[[int, float], Iterator[BenchmarkRow]]] = {
     "backends": league_runs.backend_rows,
+    "growth": growth.rows,
     "imports": league_runs.import_rows,
     "practice": league_runs.practice_rows,
     "queries": queries.rows,

@@ -1,0 +1,155 @@
+"""How the cost of a league grows with its members, rounds and learners, and what more nodes would save.
+
+Members are scripted and their matches small, so that the league itself is measured: planning, tasks, the ledger,
+standings, closing tables and the report. Seconds are on the clock of one process, or of so many workers.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from dond.report.collect import read_facts
+from dond.report.render import report_html
+from dond.report.sections import report_of
+from league.ledger.ledger import Ledger
+from league.ledger.run_directory import new_run
+from league.play.values import MatchResult, MatchTask, TrainResult, TrainTask
+from league.results.progress import ErrorOutput, QuietWatcher
+from league.rounds.runner import run_league
+from league.rounds.watching import LeagueProgress
+from league.settings.read import load_config
+from league.settings.sections import BackendConfig
+from scripts.bench.report import BenchmarkRow
+
+MEMBERS, ROUNDS, LEARNERS = (10, 30, 100, 300), (10, 100, 1000), (1, 4, 16)
+NODES = (1, 2, 8)
+EXPONENT = 1.15  # n log n from 100 to 300 members
+REPORT_SECONDS = 8.0
+LEARNER = {"num_envs": 256, "rollout": 4, "epochs": 2, "minibatch": 1024, "lr": 1e-3, "gamma": 1.0}
+
+
+class Cost(NamedTuple):
+    """What one league took, in seconds and games."""
+
+    rounds: float  # all rounds together
+    closing: float  # analyses and tables after the last round
+    report: float
+    games: int
+    tasks: Sequence[Sequence[float]] = ()  # of each round, in the order in which they start
+    head: float = 0.0  # planning, standings and writing, all rounds together
+
+    @property
+    def makespans(self) -> dict[int, float]:
+        """Seconds of all rounds on so many nodes of one core: each task goes to the node that is free first."""
+        return {nodes: self.head + sum(_makespan(round_, nodes) for round_ in self.tasks) for nodes in NODES}
+
+
+def _makespan(seconds: Sequence[float], nodes: int) -> float:
+    busy = [0.0] * nodes
+    for task in seconds:
+        busy[busy.index(min(busy))] += task
+    return max(busy)
+
+
+def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int = 1, block: int = 16) -> Cost:
+    """Play a league of ``linear`` members, ``pairs`` of them a round, each over ``block`` scenarios in both orders."""
+    document: dict[str, Any] = {
+        "env": {"scenarios": "lewis", "split": "train"},
+        "league": {"seed": 1, "rounds": rounds, "block_size": block, "pairs": pairs},
+        "members": [{"name": f"p{i}", "spec": f"linear(floor={0.2 + 0.6 * i / members:.4f})"} for i in range(members)],
+    }
+    if learners:
+        document["training"] = LEARNER
+        names = ["main", *(f"main{i}" for i in range(1, learners))]
+        document["learners"] = [{"name": name, "decisions": 4_000} for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "league.yaml"
+        path.write_text(yaml.safe_dump(document), encoding="utf-8")
+        directory = new_run(Path(folder))
+        backend = BackendConfig(kind="local") if workers == 1 else BackendConfig(kind="process", workers=workers)
+        watcher, began = _TaskTimes(ErrorOutput()), time.perf_counter()
+        outcome = run_league(load_config(path), directory, watcher, backend)
+        whole = time.perf_counter() - began
+        with Ledger(directory.ledger) as ledger:
+            seconds, head = ledger.clock()
+        began = time.perf_counter()
+        report_html(report_of(read_facts(directory.path)))
+        report = time.perf_counter() - began
+    return Cost(seconds, whole - seconds, report, outcome.cross.total_games, watcher.rounds, head)
+
+
+class _TaskTimes(QuietWatcher):
+    """Records the seconds of each task of a round, in a league in one process: from the first tick to the result."""
+
+    def __init__(self, output: ErrorOutput) -> None:
+        super().__init__(output)
+        self.rounds: list[list[float]] = []
+        self._began = math.nan
+
+    def tick(self) -> None:
+        if math.isnan(self._began):
+            self._began = time.perf_counter()
+        super().tick()
+
+    def on_match(self, progress: LeagueProgress, result: MatchResult) -> None:
+        self._add(result.task)
+        super().on_match(progress, result)
+
+    def on_practice(self, progress: LeagueProgress, result: TrainResult) -> None:
+        self._add(result.task)
+        super().on_practice(progress, result)
+
+    def _add(self, task: MatchTask | TrainTask) -> None:
+        if task.number == 0:
+            self.rounds.append([])
+        self.rounds[-1].append(time.perf_counter() - self._began)
+        self._began = math.nan
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The exponent of growth between the last two sizes."""
+    return math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
+
+
+def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+    """Seconds by members, by rounds and by learners, the exponents of growth, and the seconds on simulated nodes."""
+    by_members = {members: play(members, 2, 4 * members) for members in MEMBERS}
+    for members, cost in by_members.items():
+        note = f"closing tables {cost.closing:.1f} s, report {cost.report:.1f} s, {cost.games:,} games"
+        yield BenchmarkRow(f"round of {members} members", "s", 1, cost.rounds / 2, note=note)
+    yield _growth("rounds, by games", [cost.games for cost in by_members.values()],
+                  [cost.rounds for cost in by_members.values()])  # fmt: skip
+    yield _growth("closing tables, by pairs of members", [members**2 for members in MEMBERS],
+                  [cost.closing for cost in by_members.values()])  # fmt: skip
+    report = by_members[MEMBERS[-1]].report
+    yield BenchmarkRow(f"report of {MEMBERS[-1]} members", "s", 1, report, bar=f"<= {REPORT_SECONDS} s",
+                       reached=report <= REPORT_SECONDS)  # fmt: skip
+    by_rounds = {rounds: play(10, rounds, 20) for rounds in ROUNDS}
+    for rounds, cost in by_rounds.items():
+        note = f"closing tables {cost.closing:.1f} s, report {cost.report:.1f} s"
+        yield BenchmarkRow(f"round, of {rounds:,}", "s", 1, cost.rounds / rounds, note=note)
+    yield _growth("rounds, by their number", ROUNDS, [cost.rounds for cost in by_rounds.values()])
+    for learners in LEARNERS:
+        cost = play(10, 3, 20, learners)
+        busy = sum(map(sum, cost.tasks))
+        simulated = ", ".join(f"{nodes} nodes {seconds / 3:.2f} s" for nodes, seconds in cost.makespans.items())
+        note = f"simulated from its tasks, {busy / 3:.2f} s: {simulated}"
+        yield BenchmarkRow(f"round of {learners} learners", "s", 1, cost.rounds / 3, note=note)
+        workers = play(10, 3, 20, learners, workers=2).rounds / 3
+        yield BenchmarkRow(f"round of {learners} learners, two workers", "s", 2, workers)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    yield BenchmarkRow("memory of all of these, at most", "GiB", 1, memory, note="of this process")
+
+
+def _growth(what: str, sizes: Sequence[float], seconds: Sequence[float]) -> BenchmarkRow:
+    """A row with the exponent between the last two sizes."""
+    power = exponent(sizes, seconds)
+    return BenchmarkRow(f"growth of {what}", "exponent", 1, power, bar=f"<= {EXPONENT}", reached=power <= EXPONENT)
