@@ -10,7 +10,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
-from scripts.bench import environments, growth, league_runs, learning, queries
+from scripts.bench import environments, growth, league_runs, learning, queries, time_to_score
 from scripts.bench.report import BenchmarkRow, Comparison
 
 CLEANRL = "CleanRL-style PPO over SuperSuit, this game"
@@ -124,6 +124,7 @@ SUITES: dict[str, Callable[[int, float], Iterator[BenchmarkRow]]] = {
     "practice": league_runs.practice_rows,
     "queries": queries.rows,
     "score": score,
+    "time_to_score": time_to_score.rows,
 }
 
 
