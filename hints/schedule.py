@@ -11,7 +11,7 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act
-from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, expensive_to_query, is_legal, no_hints
 from hints.providers import Adviser, neutral_unless, no_advice, well_formed
 
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
@@ -49,8 +49,17 @@ class HintSchedule:
     @property
     def deterministic(self) -> bool:
         """Whether the hinter declares that it reads no noise, and no hint is dropped."""
+        return self._traits.deterministic and not self.dropout
+
+    @property
+    def expensive(self) -> bool:
+        """Whether queries to the hinter are kept few."""
+        return expensive_to_query(self._traits)
+
+    @property
+    def _traits(self) -> Traits:
         traits: Traits = getattr(self.hinter, "traits", Traits())
-        return traits.deterministic and not self.dropout
+        return traits
 
     def without_dropout(self) -> HintSchedule:
         """The same hinter and schedule without dropout, with a new tally: for measuring a trained policy."""
