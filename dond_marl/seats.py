@@ -248,7 +248,7 @@ class HintSource(Protocol):
 
     @property
     def expensive(self) -> bool:
-        """Whether queries to it are kept few: see :func:`expensive_to_query`."""
+        """Whether a query that turns out not to be needed costs money or a person's time."""
         ...
 
     def hint_features(self, turns: Turns) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act
-from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, expensive_to_query, is_legal, no_hints
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
 from hints.providers import Adviser, neutral_unless, no_advice, well_formed
 
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
@@ -53,8 +53,8 @@ class HintSchedule:
 
     @property
     def expensive(self) -> bool:
-        """Whether queries to the hinter are kept few."""
-        return expensive_to_query(self._traits)
+        """Whether the hinter is a service or a person. A local model is not: it is faster with more games at once."""
+        return self._traits.remote or self._traits.human
 
     @property
     def _traits(self) -> Traits:
