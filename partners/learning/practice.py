@@ -150,7 +150,7 @@ class Session:
 # will probably all be needed (from the decisions per game so far) are played in one call per seat. If fewer were
 # enough, the rest is discarded: the experience is the same as of one block at a time. That holds only because a game
 # is a function of its names (seed, update, block, seat, scenario), and it wastes queries, so costly partners and hints
-# are never played ahead.
+# of a service or a person are never played ahead.
 
 
 def practice(
@@ -166,9 +166,9 @@ def practice(
     """The experience of one update, a function of the network, the plan and the two counters.
 
     ``games_before``: the place of the update's first scenario in the plan's endless sequence. ``hints``: hints for the
-    learner's seat. ``decisions_per_game``: expected own decisions per game (0 = unknown); only a batching hint, results
-    do not depend on it. Games in which the opponent is out of reach teach nothing. Raises :class:`OpponentUnreached`
-    where there are more of them than the plan allows.
+    learner's seat. ``decisions_per_game``: expected own decisions per game (0 = unknown); only a batching hint: no
+    result but the number of hints depends on it. Games in which the opponent is out of reach teach nothing. Raises
+    :class:`OpponentUnreached` where there are more of them than the plan allows.
     """
     draws = BlockDraws(opponents, plan, update)
     parts: list[Experience] = []

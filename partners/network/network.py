@@ -330,9 +330,9 @@ def _rows_by_level(chosen: Tensor, levels: int) -> tuple[Tensor, Tensor]:
     Level number ``levels`` stands for a value outside its feature's range: left out, half of a history's numbers.
     """
     numbers = chosen.cpu().numpy().ravel().astype(np.int16)  # sorted by radix
-    known = np.flatnonzero(numbers < levels)
-    numbers = numbers[known]
+    in_range = np.flatnonzero(numbers < levels)
+    numbers = numbers[in_range]
     ends = np.cumsum(np.bincount(numbers, minlength=levels))
-    rows = known[np.argsort(numbers, kind="stable")] // chosen.shape[1]
+    rows = in_range[np.argsort(numbers, kind="stable")] // chosen.shape[1]
     starts = np.concatenate([[0], ends[:-1]])
     return torch.from_numpy(rows).to(chosen.device), torch.from_numpy(starts).to(chosen.device)

@@ -187,14 +187,14 @@ def practice_of_main(history: str) -> Timed:
 def practice_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     """The default league's main against the roster train, drawn for every game, play and update; with memory too."""
     title, unit = "practice of the default league", "us a decision"
-    for history, what in (("none", title), ("flat", f"{title}, reading the history")):
+    for history, name in (("none", title), ("flat", f"{title}, reading the history")):
         work = practice_of_main(history)
         work()  # warm up
         costs = [1e6 / rate(work, seconds, time.process_time) for _ in range(repeats)]
-        row = BenchmarkRow(what, unit, 1, statistics.median(costs), note=f"{min(costs):.1f} to {max(costs):.1f}")
+        row = BenchmarkRow(name, unit, 1, statistics.median(costs), note=f"{min(costs):.1f} to {max(costs):.1f}")
         yield row if history == "none" else row._replace(bar=f"<= {MEMORY_BAR}", reached=row.ours <= MEMORY_BAR)
     pairs = alternate(encoding("flat"), encoding("none"), repeats, seconds, time.process_time)
-    cost = statistics.median(1e6 / ours - 1e6 / peers for ours, peers in pairs)
+    cost = statistics.median(1e6 / flat - 1e6 / plain for flat, plain in pairs)
     bar = f"<= {ENCODING_BAR}"
     yield BenchmarkRow("encoding of the history", unit, 1, cost, bar=bar, reached=cost <= ENCODING_BAR)
 
