@@ -246,6 +246,11 @@ class HintSource(Protocol):
         """Whether it observes the other seat's values, which its own seat does not."""
         ...
 
+    @property
+    def expensive(self) -> bool:
+        """Whether a query that turns out not to be needed costs money or a person's time."""
+        ...
+
     def hint_features(self, turns: Turns) -> Floats:
         """The hint features of each row, ``[B, 10]``; zeros where there is no hint. ``turns`` holds its own noise."""
         ...

@@ -49,8 +49,17 @@ class HintSchedule:
     @property
     def deterministic(self) -> bool:
         """Whether the hinter declares that it reads no noise, and no hint is dropped."""
+        return self._traits.deterministic and not self.dropout
+
+    @property
+    def expensive(self) -> bool:
+        """Whether the hinter is a service or a person. A local model is not: it is faster with more games at once."""
+        return self._traits.remote or self._traits.human
+
+    @property
+    def _traits(self) -> Traits:
         traits: Traits = getattr(self.hinter, "traits", Traits())
-        return traits.deterministic and not self.dropout
+        return traits
 
     def without_dropout(self) -> HintSchedule:
         """The same hinter and schedule without dropout, with a new tally: for measuring a trained policy."""

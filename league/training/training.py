@@ -475,6 +475,7 @@ class _CountedHints:
     def __init__(self, schedule: HintSchedule, report: Callable[[int], None]) -> None:
         self._schedule, self._report = schedule, report
         self.deterministic, self.privileged = schedule.deterministic, schedule.privileged
+        self.expensive = schedule.expensive
 
     def hint_features(self, turns: Turns) -> Floats:
         before, features = self._schedule.tally["asked"], self._schedule.hint_features(turns)

@@ -100,7 +100,6 @@ class Session:
     opponents: Sequence[Opponent] = ()
     hints: HintSource | None = None
     games: int = 0  # that the learner has played so far
-    decisions_per_game: float = 0.0  # own, of the latest update (0 = unknown); a batching hint for the next
     score: Score | None = None  # of the latest update's practice
 
     def step(self) -> tuple[Score, dict[str, float]]:
@@ -108,6 +107,8 @@ class Session:
 
         Raises what :func:`practice` and :meth:`~partners.learning.learners.Learner.update` raise.
         """
+        # Equal after an interruption, so that cheap hints, which are counted, are played ahead in the same blocks.
+        decisions_per_game = self.learner.decisions / max(self.games, 1)
         experience, score = practice(
             self.learner.network,
             self.opponents,
@@ -115,10 +116,9 @@ class Session:
             update=self.learner.updates,
             games_before=self.games,
             hints=self.hints,
-            decisions_per_game=self.decisions_per_game,
+            decisions_per_game=decisions_per_game,
         )
         metrics = self.learner.update(experience)
-        self.decisions_per_game = experience.size / score.games
         self.games += score.games
         self.score = score
         return score, metrics
@@ -133,7 +133,6 @@ class Session:
         device = self.learner.network.device
         self.learner.restore({name: value.to(device) for name, value in tensors.items()}, counters)
         self.games = counters["games"]
-        self.decisions_per_game = self.learner.decisions / max(self.games, 1)
 
 
 # How an update's games are laid out. A block is plan.games games against one opponent, which is drawn for the block;
@@ -151,7 +150,7 @@ class Session:
 # will probably all be needed (from the decisions per game so far) are played in one call per seat. If fewer were
 # enough, the rest is discarded: the experience is the same as of one block at a time. That holds only because a game
 # is a function of its names (seed, update, block, seat, scenario), and it wastes queries, so costly partners and hints
-# are never played ahead.
+# of a service or a person are never played ahead.
 
 
 def practice(
@@ -167,16 +166,17 @@ def practice(
     """The experience of one update, a function of the network, the plan and the two counters.
 
     ``games_before``: the place of the update's first scenario in the plan's endless sequence. ``hints``: hints for the
-    learner's seat. ``decisions_per_game``: expected own decisions per game (0 = unknown); only a batching hint, results
-    do not depend on it. Games in which the opponent is out of reach teach nothing. Raises :class:`OpponentUnreached`
-    where there are more of them than the plan allows.
+    learner's seat. ``decisions_per_game``: expected own decisions per game (0 = unknown); only a batching hint: no
+    result but the number of hints depends on it. Games in which the opponent is out of reach teach nothing. Raises
+    :class:`OpponentUnreached` where there are more of them than the plan allows.
     """
     draws = BlockDraws(opponents, plan, update)
     parts: list[Experience] = []
     totals, block, decisions = _Totals(), 0, 0
     while decisions < plan.decisions:
         partner, ahead = draws.partner(block), 0.0
-        if decisions_per_game and hints is None and not expensive_to_query(partner.traits):
+        costly = expensive_to_query(partner.traits) or (hints is not None and hints.expensive)
+        if decisions_per_game and not costly:
             ahead = (plan.decisions - decisions) / (plan.games * decisions_per_game) - SPARE
         blocks = draws.batch(block, ahead)
         for played in _play_seats(network, draws, plan, blocks, games_before + totals.games, hints):

@@ -20,6 +20,8 @@ from partners.network.shape import PARTS
 from partners.network.shape import RELUCTANCE as RELUCTANCE
 
 ROWS = 64  # forward passes are padded to a multiple: a row's bits then do not depend on the others (measured)
+FEW, MANY = 512, 1 << 16  # rows from which finding equal ones saves time, and to which their numbers fit into 16 bits
+MOST_NETWORKS = 1 << 7  # in one call whose equal rows are found: their numbers fit into the other bits
 
 
 class Choices(NamedTuple):
@@ -32,6 +34,14 @@ class Choices(NamedTuple):
     value: Tensor  # [B] share of the whole
     features: Tensor  # [B, F] the input
     mask: Tensor  # [B, 4, W]
+
+
+class Distinct(NamedTuple):
+    """The distinct rows of a batch of B, sorted by network: the rows of one are equal in all that the network reads."""
+
+    rows: Tensor  # [U] int64: the first row of the batch with each of the distinct contents
+    numbers: Tensor  # [B] int64 in 0..U - 1
+    sizes: list[int]  # of U, by network
 
 
 class NetworkPartner:
@@ -68,7 +78,7 @@ class NetworkPartner:
         """
         networks = [player.network for player in players]
         with torch.no_grad(), _threads_for(turns.size):
-            choices = choose_actions(networks, *players[0]._observe(turns), sizes)
+            choices = choose_actions(networks, *players[0]._observe(turns), sizes, players[0]._distinct(turns, sizes))
         offers = choices.act <= Act.INSIST
         return Decisions(
             choices.act.numpy().astype(np.int8),
@@ -103,7 +113,8 @@ class NetworkPartner:
     def choose(self, turns: Turns) -> Choices:
         """Sample from the noise of the turn (0 for the act, 1-3 for ``oA``), or take the likeliest."""
         with _threads_for(turns.size):
-            return choose_actions([self.network], *self._observe(turns), [turns.size])
+            sizes = [turns.size]
+            return choose_actions([self.network], *self._observe(turns), sizes, self._distinct(turns, sizes))
 
     def _observe(self, turns: Turns) -> tuple[Tensor, Tensor, Tensor | None]:
         """Features ``[B, F]``, mask ``[B, 4, W]`` and uniforms ``[4, B]``, None where it is greedy."""
@@ -114,6 +125,28 @@ class NetworkPartner:
         """Features ``[B, F]`` and mask ``[B, 4, W]``."""
         network = self.network
         return torch.from_numpy(network.adapter.encode(turns)), torch.from_numpy(network.mask(turns))
+
+    def _distinct(self, turns: Turns, sizes: Sequence[int]) -> Distinct | None:
+        """The distinct rows; None where that would save nothing: few rows, hints, or a history of several acts."""
+        shape, size = self.network.shape, turns.size
+        if shape.hints or shape.partner_utilities or (shape.remembers and turns.turns_taken > 1):
+            return None
+        if not FEW <= size <= MANY or len(sizes) > MOST_NETWORKS:
+            return None
+        # One integer per row: the network's number, ten pieces of four bits (11 is the largest), the row's number.
+        code = np.repeat(np.arange(len(sizes)), sizes)
+        for piece in (
+            *turns.counts.T, *turns.my_utilities.T, turns.last_partner_act, *turns.last_partner_offer_for_me.T,
+        ):  # fmt: skip
+            code = (code << 4) | piece
+        code = (code << 16) | np.arange(size)
+        code.sort()
+        row, code = code & (MANY - 1), code >> 16
+        first = np.append(True, code[1:] != code[:-1])
+        numbers = np.empty(size, dtype=np.int64)
+        numbers[row] = np.cumsum(first) - 1
+        by_network = np.bincount(code[first] >> 40, minlength=len(sizes)).tolist()
+        return Distinct(torch.from_numpy(row[first]), torch.from_numpy(numbers), by_network)
 
 
 # How several networks act in one call, here two with 3 and 66 rows. Each network's rows are padded to a multiple of 64,
@@ -127,14 +160,19 @@ class NetworkPartner:
 
 
 def choose_actions(
-    networks: Sequence[PolicyNetwork], features: Tensor, mask: Tensor, uniforms: Tensor | None, sizes: Sequence[int]
+    networks: Sequence[PolicyNetwork],
+    features: Tensor,
+    mask: Tensor,
+    uniforms: Tensor | None,
+    sizes: Sequence[int],
+    distinct: Distinct | None = None,
 ) -> Choices:
     """Choices for ``features[B, F]`` under ``mask[B, 4, W]``, the first ``sizes[0]`` rows by the first network, ....
 
     All tensors are on one device, the networks, of one shape, on any. ``uniforms[4 or more, B]``: the noise, the first
-    for the act; None: the likeliest.
+    for the act; None: the likeliest. ``distinct``: the rows that are to be computed, None for all.
     """
-    policy, value = _distribution(networks, features, mask, sizes)
+    policy, value = _distribution(networks, features, mask, sizes, distinct)
     act, oA, log_prob = policy.sample(None if uniforms is None else _pad_parts(uniforms[:PARTS].float(), sizes))
     chosen = (act, oA, log_prob, policy.label_log_odds(), value)
     act, oA, log_prob, label_log_odds, value = (_unpad_parts(rows, sizes) for rows in chosen)
@@ -142,14 +180,27 @@ def choose_actions(
 
 
 def _distribution(
-    networks: Sequence[PolicyNetwork], features: Tensor, mask: Tensor, sizes: Sequence[int]
+    networks: Sequence[PolicyNetwork],
+    features: Tensor,
+    mask: Tensor,
+    sizes: Sequence[int],
+    distinct: Distinct | None = None,
 ) -> tuple[ActionDistribution, Tensor]:
     """The action distributions and values ``[P]``, the B rows padded to P, on the device of the features."""
-    device, network = features.device, networks[0]
-    inputs = network.prepare(_pad_parts(features.t(), sizes).t().to(network.device))
-    parts = torch.split(inputs, [_padded(size) for size in sizes])
+    device, network, rows = features.device, networks[0], features.t()
+    computed = sizes
+    if distinct is not None:
+        rows, computed = rows.index_select(1, distinct.rows.to(device)), distinct.sizes
+    inputs = network.prepare(_pad_parts(rows, computed).t().to(network.device))
+    parts = torch.split(inputs, [_padded(size) for size in computed])
     outputs = [player.head_output(player.trunk_output(part)) for player, part in zip(networks, parts, strict=True)]
-    logits, value = network.split_output(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1), inputs)
+    out = outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
+    if distinct is not None:
+        padding = np.repeat(np.cumsum([0, *(-size % ROWS for size in computed[:-1])]), computed)
+        places = torch.arange(len(padding)) + torch.from_numpy(padding)
+        index = _pad_parts(places[distinct.numbers], sizes).to(out.device)
+        out, inputs = out.index_select(1, index), inputs.t().index_select(1, index).t()
+    logits, value = network.split_output(out, inputs)
     allowed = _pad_parts(mask.permute(1, 2, 0), sizes).permute(2, 0, 1)
     return network.distribution(logits.to(device), allowed, inputs.to(device)), value.to(device)
 

@@ -1,4 +1,4 @@
-"""Leagues: the whole path of a league compared with bare play, partners, practice of a main, workers, imports.
+"""Leagues: the whole path of a league compared with bare play, partners, practice of a main, workers, start-up.
 
 Both sides of the path play the very same matches of the scripted roster; the league adds planning, facts, the ledger's
 transactions and the standings.
@@ -6,6 +6,7 @@ transactions and the standings.
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -22,7 +24,7 @@ from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import open_source
-from dond_marl.seats import Partner
+from dond_marl.seats import Partner, Turns
 from league.ledger.run_directory import new_run
 from league.play.backends import Backend, InProcess, ProcessBackend
 from league.play.blobs import write_blob
@@ -42,6 +44,8 @@ from league.rounds.runner import run_league
 from league.settings.read import Config, load_config
 from league.settings.sections import EnvConfig
 from league.standings.history import History
+from partners.network.network import PolicyNetwork
+from partners.network.shape import NetworkShape
 from partners.rosters import TRAIN, roster
 from scripts.bench.report import BenchmarkRow, Timed, alternate, rate
 
@@ -58,6 +62,8 @@ SMALL_MATCHES = 400  # matches over one scenario each
 SEAT_ORDERS = 2  # games of a match over one scenario
 ONE_REPEAT = 1e-3  # seconds: one repetition is enough
 WORKERS_BAR = 1.7
+STARTS = {"--help": 0.5, "evaluate --member expert --against heuristic --sample 20": 2.6}  # most processor seconds
+MEMORY_BAR, ENCODING_BAR = 18, 1.5  # us a decision: practice with memory; what encoding its history adds
 NO_FOLDER = Path()  # matches of members that never learn read no weights
 BACKEND_ENV = EnvConfig(scenarios="lewis", split="train")
 
@@ -105,6 +111,17 @@ def import_rows(repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     code = "import sys, dond_marl, partners, hints; print(*[m for m in sys.modules if m.split('.')[0] in %r])"
     heavy, bar = _python(code % (HEAVY,)).split(), f"none of {', '.join(HEAVY)}"
     yield BenchmarkRow("heavy modules", "modules", 1, len(heavy), bar=bar, reached=not heavy, note=", ".join(heavy))
+    for words, limit in STARTS.items():
+        seconds = min(_processor_seconds("-m", "dond", *words.split()) for _ in range(repeats))
+        yield BenchmarkRow(f"dond {words}", "CPU s", 1, seconds, bar=f"< {limit} s", reached=seconds < limit)
+
+
+def _processor_seconds(*words: str) -> float:
+    """Processor time of one run of Python with ``words``, of all its threads."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *words], check=True, capture_output=True, cwd=ROOT)  # noqa: S603
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def _python(code: str) -> str:
@@ -114,12 +131,7 @@ def _python(code: str) -> str:
 
 def decisions_of(names: Sequence[str]) -> Timed:
     """Every one of the occupants on the same turns, of games between generated partners; one unit is one decision."""
-    source, noise = open_source("lewis"), Noise(0, (0,), ACT_GAMES)
-    table = GameBatch(source.draw(generator(0, "turns"), ACT_GAMES))
-    played, generated, turns = [seat_occupant(name) for name in names], seat_occupant("generated"), []
-    while table.open:
-        turns.append(observe_turns(table, noise, deterministic=False))
-        table.step(generated.act(turns[-1]))
+    played, turns = [seat_occupant(name) for name in names], recorded_turns()
 
     def work() -> int:
         for partner in played:
@@ -130,12 +142,22 @@ def decisions_of(names: Sequence[str]) -> Timed:
     return work
 
 
-def practice_of_main() -> Timed:
+def recorded_turns() -> list[Turns]:
+    """The turns of games between generated partners."""
+    noise, generated, turns = Noise(0, (0,), ACT_GAMES), seat_occupant("generated"), list[Turns]()
+    table = GameBatch(open_source("lewis").draw(generator(0, "turns"), ACT_GAMES))
+    while table.open:
+        turns.append(observe_turns(table, noise, deterministic=False))
+        table.step(generated.act(turns[-1]))
+    return turns
+
+
+def practice_of_main(history: str) -> Timed:
     """Practice tasks of the default league's main, each continuing the one before; one unit is one own decision."""
     folder = tempfile.TemporaryDirectory()  # lives as long as the returned function
     config: Config = load_config(DEFAULT, [])
-    blobs = Path(folder.name)
-    main, members = config.learners[0], roster(TRAIN)
+    main, blobs, members = config.learners[0].model_copy(update={"history": history}), Path(folder.name), roster(TRAIN)
+    config = config.model_copy(update={"learners": (main,)})
     meetings = tuple(Meeting(Entrant(Member(name, name)), 1 / len(members), "the benchmark") for name in members)
     task = TrainTask(
         round=0,
@@ -163,12 +185,31 @@ def practice_of_main() -> Timed:
 
 
 def practice_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
-    """Own decisions of the default league's main against the roster train, drawn for every game, play and update."""
-    work = practice_of_main()
-    work()  # warm up
-    rates = [rate(work, seconds, time.process_time) for _ in range(repeats)]
-    note = f"{1e6 / max(rates):.1f} to {1e6 / min(rates):.1f} us a decision"
-    yield BenchmarkRow("practice of the default league", "decisions/s", 1, statistics.median(rates), note=note)
+    """The default league's main against the roster train, drawn for every game, play and update; with memory too."""
+    title, unit = "practice of the default league", "us a decision"
+    for history, name in (("none", title), ("flat", f"{title}, reading the history")):
+        work = practice_of_main(history)
+        work()  # warm up
+        costs = [1e6 / rate(work, seconds, time.process_time) for _ in range(repeats)]
+        row = BenchmarkRow(name, unit, 1, statistics.median(costs), note=f"{min(costs):.1f} to {max(costs):.1f}")
+        yield row if history == "none" else row._replace(bar=f"<= {MEMORY_BAR}", reached=row.ours <= MEMORY_BAR)
+    pairs = alternate(encoding("flat"), encoding("none"), repeats, seconds, time.process_time)
+    cost = statistics.median(1e6 / flat - 1e6 / plain for flat, plain in pairs)
+    bar = f"<= {ENCODING_BAR}"
+    yield BenchmarkRow("encoding of the history", unit, 1, cost, bar=bar, reached=cost <= ENCODING_BAR)
+
+
+def encoding(history: Literal["none", "flat"]) -> Timed:
+    """Features of the turns of games between generated partners, and their preparation for play and for the update."""
+    network, turns = PolicyNetwork(NetworkShape(sorted_items=True, history=history)), recorded_turns()
+
+    def work() -> int:
+        for batch in turns:
+            features = torch.from_numpy(network.adapter.encode(batch.rows(slice(None))))  # gathers the history again
+            network.prepare(features), network.prepare(features)
+        return sum(batch.size for batch in turns)
+
+    return work
 
 
 def backend_rows(repeats: int, seconds: float) -> Iterator[BenchmarkRow]:

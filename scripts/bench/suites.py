@@ -60,7 +60,7 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
             Comparison(
                 f"training with {hint} hints", "decisions/s",
                 partial(learning.training, learning.LARGE, hint),
-                "no hints", partial(learning.training, learning.LARGE), 0.6,
+                "no hints", partial(learning.training, learning.LARGE), 0.7,
             )
             for hint in ("random", "expert")
         ),

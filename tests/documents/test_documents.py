@@ -140,11 +140,14 @@ def test_configs_load_and_train_on_the_train_split(path):
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
 
+EVALUATION = "dond evaluate --member expert --against heuristic --sample 20"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "names"),
     [
-        ("imports", ["import dond_marl", "heavy modules"]),
+        ("imports", ["import dond_marl", "heavy modules", "dond --help", EVALUATION]),
         ("partners", ["generated partners"]),
         ("engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"]),
     ],

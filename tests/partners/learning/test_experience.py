@@ -222,13 +222,21 @@ def test_next_update_continues_scenarios():
     assert (np.rint(shown * [4, 4, 4, 10, 10, 10]) == np.concatenate([scenarios.counts, mine], axis=1)).all()
 
 
+@pytest.mark.parametrize("hinted", [False, True])
 @pytest.mark.parametrize("names", [("random",), ("random", "zeuthen", "heuristic")])
-def test_batched_blocks_equal_single_blocks(names):
+def test_batched_blocks_equal_single_blocks(names, hinted):
     """However many are guessed to be needed: fewer, as many, or more than turn out to be."""
 
     def collected(own_turns: float):
-        wanted = plan(decisions=500, games=40)
-        return practice(network(), opponents(*names), wanted, update=2, games_before=80, decisions_per_game=own_turns)
+        return practice(
+            network(hints=hinted),
+            opponents(*names),
+            plan(decisions=500, games=40),
+            update=2,
+            games_before=80,
+            hints=HintSchedule(RandomHinter()) if hinted else None,
+            decisions_per_game=own_turns,
+        )
 
     one_by_one, score = collected(0.0)
     for guess in (0.7, 9.0):

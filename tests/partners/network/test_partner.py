@@ -14,7 +14,7 @@ from dond_marl.seats import Cause, Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import ClonedPartner, NetworkPartner
+from partners.network.partner import FEW, ClonedPartner, NetworkPartner
 
 torch.set_num_threads(1)
 LARGEST_UNIFORM = 1 - 2.0**-53  # what a generator can draw at most; as a float32 it is 1
@@ -88,6 +88,21 @@ def test_rows_are_independent_of_the_batch(observed, size):
     assert torch.allclose(alone.value, choices.value[mixed], atol=1e-5, rtol=0)
     logits_alone, logits = (partner.network(part)[0] for part in (alone.features, choices.features))
     assert torch.allclose(logits_alone, logits[mixed], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [{}, FLAT, {"sorted_items": True, "head": "joint"}])
+def test_equal_rows_share_a_computation_to_the_bit(observed, shape):
+    """Batches of ``FEW`` rows and more are computed by their distinct rows, smaller ones row by row."""
+    players = [NetworkPartner(network(**shape)), NetworkPartner(network(60.0, **shape))]
+    for number, position in enumerate(observed[:12]):
+        turns = many(position, 2 * FEW - 2, number)
+        halves = [turns.rows(slice(0, FEW - 1)), turns.rows(slice(FEW - 1, None))]
+        together, *apart = (players[0].choose(part) for part in (turns, *halves))
+        assert all(torch.equal(whole, torch.cat(parts)) for whole, *parts in zip(together, *apart, strict=True))
+        team = NetworkPartner.act_jointly(players, [half.size for half in halves], turns)
+        alone = [player.act(half) for player, half in zip(players, halves, strict=True)]
+        for whole, *parts in zip(team[:4], *(decisions[:4] for decisions in alone), strict=True):
+            assert np.array_equal(whole, np.concatenate(parts))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 100.0, 3000.0])
