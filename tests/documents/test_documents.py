@@ -50,7 +50,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
         path = tmp_path / f"block_{number}.py"
         path.write_text(block)
         capsys.readouterr()
-        runpy.run_path(str(path))
+        runpy.run_path(str(path), run_name="__main__")
         printed = capsys.readouterr().out
         assert shown_outputs(page).get(block, printed) == printed
 
