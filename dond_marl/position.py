@@ -45,7 +45,7 @@ class Position(NamedTuple):
     # (whether it is this seat's, act, what the acting seat would keep), in order; empty for a program without memory
     acts: tuple[tuple[bool, int, Triple | None], ...]
     luck: tuple[float, ...]  # 8 uniforms in [0, 1), fresh at every act; empty for a deterministic program
-    character: tuple[float, ...]  # 8 uniforms in [0, 1), constant through the game; empty likewise
+    character: tuple[float, ...]  # 8 uniforms in [0, 1), constant through the game; empty for a deterministic program
 
     @property
     def max_turns(self) -> int:
@@ -186,8 +186,8 @@ class OneGame:
         self._waiting: dict[tuple[Any, ...], Reply] = {}  # the objects of unfinished games, by their position so far
         update_wrapper(self, program, updated=())
         signature = inspect.signature(program)
-        given = list(signature.parameters.values())[not inspect.isclass(program) :]  # the first is the position
-        self.__signature__ = signature.replace(parameters=given, return_annotation=OneGame)
+        takes = list(signature.parameters.values())[not inspect.isclass(program) :]  # the first is the position
+        self.__signature__ = signature.replace(parameters=takes, return_annotation=OneGame)
 
     def __call__(self, **parameters: Any) -> OneGame:
         """The same program with these parameters. Raises ``TypeError`` for others than it takes."""
@@ -196,8 +196,8 @@ class OneGame:
         return OneGame(self._program, self.traits, parameters, self._made_of or self)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
-        return f"{self.__name__}({given})" if given else self.__name__  # type: ignore[attr-defined]  # of the program
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
+        return f"{self.__name__}({arguments})" if arguments else self.__name__  # type: ignore[attr-defined]  # of the program
 
     def __reduce__(self) -> Any:
         """The name in its module, so that the objects of unfinished games stay here."""

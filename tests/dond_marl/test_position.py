@@ -16,7 +16,7 @@ from dond_marl.scenarios.sources import pack
 
 SCENARIOS = open_source("lewis").block(0, 0, 40)
 RULES = ((Rules(7), False), (Rules(6, "rejects"), False))
-asked: list[int] = []  # an entry for each call of Patient
+calls: list[int] = []  # an entry for each call of Patient
 
 
 def answer(view, best, patience):
@@ -33,7 +33,7 @@ class Patient:
         self.patience, self.best = patience, 0
 
     def reply(self, view):
-        asked.append(view.turns_left)
+        calls.append(view.turns_left)
         self.best = max(self.best, view.worth(view.offer))
         return answer(view, self.best, self.patience)
 
@@ -61,11 +61,11 @@ def test_program_conforms_to_its_traits_in_any_batch_and_as_a_copy(partner):
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_generator_and_class_play_the_same_games_with_one_call_for_each_decision(seat):
-    asked.clear()
+    calls.clear()
     ours, other = (Patient(patience=0.6), patient(patience=0.6)), seat_occupant("boulware")
     games, again = (rollout((mine, other) if seat == 0 else (other, mine), SCENARIOS, seed=3) for mine in ours)
     assert (games.oA == again.oA).all() and len(set(games.turns.tolist())) > 2
-    assert len(asked) == ((games.turns + 1 - seat) // 2).sum()
+    assert len(calls) == ((games.turns + 1 - seat) // 2).sum()
 
 
 def test_position_shows_the_game_from_its_seat():
