@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dond_marl.envs.views import view
     from dond_marl.game import Act, Rules
     from dond_marl.occupants import seat_occupant
+    from dond_marl.position import Position, one_game
     from dond_marl.scenarios import open_source
     from dond_marl.seats import Decisions, Traits, Turns, decide, worth
 
@@ -33,6 +34,7 @@ __all__ = [
     "Decisions",
     "NegotiationEnv",
     "PolicyPartner",
+    "Position",
     "Rules",
     "SingleAgentView",
     "Traits",
@@ -41,13 +43,14 @@ __all__ = [
     "check_partner",
     "deal_or_no_dialog_v0",
     "decide",
+    "one_game",
     "open_source",
     "seat_occupant",
     "view",
     "worth",
 ]
 # In the order in which they are searched: each imports what the ones before it import; game has a worth of its own.
-_MODULES = ("seats", "game", "occupants", "scenarios", "envs.policy_partner", "envs.views", "envs.aec")
+_MODULES = ("seats", "game", "occupants", "position", "scenarios", "envs.policy_partner", "envs.views", "envs.aec")
 _LATER = ("envs.single_agent", "envs.vector", "conformance")
 GYMNASIUM_ID = "DealOrNoDialog-v0"
 PETTINGZOO_ID = "dond/DealOrNoDialog-v0"

@@ -56,6 +56,7 @@ NEED_OF: Mapping[str, Need] = {
     "address": "service",
     "agent": "code",
     "base_url": "service",
+    "call": "code",
     "cache": "file",
     "interface": "code",
     "key_env": "key",
@@ -292,7 +293,7 @@ def check_factory(noun: str, factories: Mapping[str, Callable[..., Any]], spec: 
     """
     kind, parameters = spec.kind, spec.arguments
     if names_file(kind):
-        factories = {kind: _load_factory(noun, kind, spec.parameters.get(DIGEST))}
+        factories = {kind: load_factory(noun, kind, spec.parameters.get(DIGEST))}
     if kind not in factories:
         near = difflib.get_close_matches(kind, factories, n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
@@ -377,7 +378,7 @@ def digest_of(code: bytes) -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def _load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
+def load_factory(noun: str, kind: str, digest: object) -> Callable[..., Any]:
     """The factory in a file. Raises :class:`OccupantNameError`, also where the file does not match ``digest``."""
     code, (path, _, name) = _read_code(noun, kind), kind.rpartition(":")
     now = digest_of(code)

@@ -142,6 +142,9 @@ def command(spec: str, prompts: int, config_path: Path | None) -> int:
 
 def _print_server(client: RemoteClient) -> None:
     settings = client.settings
+    if settings.call is not None:
+        print_line(f"the function {settings.call}")
+        return
     print_line(f"{settings.name} at {settings.url}, structure {settings.structure}")
     best = client.probe_structures()
     mode_in_use = best if settings.probes_structure else settings.structure_mode

@@ -77,6 +77,7 @@ SOURCE_LABELS = {  # all scenarios, by source and split
     "uniform/near": "0 to 10 points an item, 5 to 7 items",
     "uniform/beyond": "0 to 10 points an item, fewer or more items",
     "uniform/haggling": "10 points in all, 3 to 7 items",
+    "uniform/contest": "10 points in all, 3 to 6 items",
     "self_play": "Games of trained programs, published",
     "dialogues/train": "Games of people, published",
     "dialogues/val": "Games of people, the part for tuning",

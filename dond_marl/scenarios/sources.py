@@ -54,15 +54,16 @@ PAPER_TEST = Path(__file__).with_name("paper_test.json")
 SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
 SOURCES: tuple[str, ...] = get_args(SourceName)
 DATASETS = ("self_play", "dialogues")
+OF_CONTESTS = {"haggling": 7, "contest": 6}  # splits of uniform: the most items of their pools, of which 3 is the least
 SPLITS: dict[str, tuple[str, ...]] = {
-    "uniform": ("near", "beyond", "haggling"),
+    "uniform": ("near", "beyond", *OF_CONTESTS),
     "lewis": LEWIS_SPLITS,
     "self_play": (),
     "dialogues": data.DIALOGUE_SPLITS,
 }
 DEFAULT_SPLITS = {"lewis": "train", "dialogues": "train"}  # the other sources default to all of their scenarios
 # Splits without held-out views.
-TO_TRAIN_ON = {("lewis", "train"), ("uniform", "near"), ("uniform", "beyond"), ("uniform", "haggling")}
+TO_TRAIN_ON = {("lewis", "train"), *(("uniform", split) for split in SPLITS["uniform"])}
 
 
 class Scenarios(NamedTuple):
@@ -222,8 +223,8 @@ class ScenarioSource:
     def draw(self, rng: np.random.Generator, n: int) -> Scenarios:
         if self.table is not None:
             return self.table.rows(rng.integers(self.table.size, size=n))
-        if self.split == "haggling":
-            return draw_haggling(rng, n, self.max_count)
+        if self.split in OF_CONTESTS:
+            return draw_haggling(rng, n, self.max_count, OF_CONTESTS[self.split])
         if self.budget is not None:
             return Scenarios(*_draw_budgeted(rng, n, self.max_count, self.budget), self.prior)
         if self.split is not None:
@@ -285,9 +286,9 @@ def open_source(
     if (budget := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {quote(points_budget)}")
     max_count, points_budget = limit, budget
-    if split == "haggling" and points_budget != LEWIS_POOL_VALUE:
-        raise ScenarioError(f"every pool of split='haggling' is worth points_budget={LEWIS_POOL_VALUE} to both seats")
-    normalize = normalize or split == "haggling"
+    if split in OF_CONTESTS and points_budget != LEWIS_POOL_VALUE:
+        raise ScenarioError(f"every pool of split={split!r} is worth points_budget={LEWIS_POOL_VALUE} to both seats")
+    normalize = normalize or split in OF_CONTESTS
     if split in ("near", "beyond") and normalize:
         raise ScenarioError(f"split={split!r} of 'uniform' goes without normalize=True; leave one of the two out")
     if split == "near" and max_count == 1:
@@ -455,23 +456,24 @@ def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
     return drawn
 
 
-def draw_haggling(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
-    """``n`` scenarios of the split ``haggling`` of ``uniform``: those of the public contest and of ``lewis``, mixed.
+def draw_haggling(rng: np.random.Generator, n: int, max_count: int, most: int) -> Scenarios:
+    """``n`` scenarios of a split of ``uniform``: ``contest``, those of the public contest, or ``haggling``.
 
-    Pools of 3 to 7 items are equally likely, then the two seats' values: different, and each worth 10. All may be
-    trained on (:func:`is_trainable`). (:mod:`dond_marl.scenarios.haggling` has the contest's own scenarios.)
+    The latter has those of ``lewis`` too. Pools of 3 to ``most`` items are equally likely, then the two seats' values:
+    different, and each worth 10. All may be trained on (:func:`is_trainable`). (:mod:`dond_marl.scenarios.haggling` has
+    the contest's own scenarios.)
     """
-    table, start = _haggling_space(max_count)
+    table, start = _haggling_space(max_count, most)
     pool, place = rng.integers(len(start) - 1, size=n), rng.random(n)
     return table.rows(start[pool] + (place * np.diff(start)[pool]).astype(np.int64))
 
 
 @lru_cache(maxsize=4)
-def _haggling_space(max_count: int) -> tuple[Scenarios, NDArray[np.int64]]:
+def _haggling_space(max_count: int, most: int) -> tuple[Scenarios, NDArray[np.int64]]:
     """All scenarios of that split, pool by pool, and where each pool's begin; then their number."""
     every = grid(max_count)
     parts = []
-    for pool in every[every.all(axis=1) & (every.sum(axis=1) < LEWIS_POOL.stop)]:
+    for pool in every[every.all(axis=1) & (every.sum(axis=1) <= most)]:
         vectors = value_vectors(tuple(pool.tolist()), LEWIS_POOL_VALUE)
         first, second = (index.reshape(-1) for index in np.indices((len(vectors), len(vectors))))
         utilities = np.stack([vectors[first], vectors[second]], axis=1)[first != second]

@@ -33,7 +33,7 @@ from experiments.results.tables import TABLES, table_csv
 from league.bench.results import store
 
 RESULTS = ROOT / "docs" / "RESULTS.md"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "EQUILIBRIA.md")  # with generated blocks
+PAGES = (ROOT / "README.md", ROOT / "docs" / "BENCHMARK.md", ROOT / "docs" / "EQUILIBRIA.md")  # with generated blocks
 MADE_FROM = TABLES_FOLDER / "made_from.json"
 BLOCK = re.compile(r"<!-- made by python -m experiments\.results: (\w+) -->\n(.*?)\n?<!-- end of \1 -->", re.DOTALL)
 

@@ -30,7 +30,7 @@ COMPARISONS: dict[str, str] = {  # results files of arms, and their configs
         if path.stem not in ABOUT["arms"].values() and "\narms:" in path.read_text(encoding="utf-8")
     },
 }
-SINGLE = ("bench", "expert", "ppo_fast", "beliefs", "exploiters")  # results files without a config of arms
+SINGLE = ("bench", "expert", "ppo_fast", "beliefs", "exploiters", "negotiatebench")  # files without a config of arms
 BENCH = (*COMPARISONS, *SINGLE)  # results files of the benchmark
 REFERENCE = {"exploiters": "exploiter", "beliefs": "own"}  # the arm that others are compared with
 # Exact best responses to arms that were measured before the benchmark's own lines held them.

@@ -313,6 +313,7 @@ HELPERS: dict[str, Any] = {
     "estimate": from_json,
     "share": lambda estimate: with_margin(estimate, "share"),
     "best_share": lambda arm: arm.arm.headline(MAIN["BR-Prox"]),
+    "points_as": lambda arm, seat: margin(arm.arm.headline(PARTS[seat])),
     "reference_points": lambda arm: reference_points(arm.arm),
     "is_known": lambda value: not math.isnan(value),
     "non_dominated": non_dominated,

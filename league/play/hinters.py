@@ -126,7 +126,7 @@ def no_hint_warning(tally: Mapping[str, int]) -> str | None:
 
 def _model_name(hints: HintsConfig) -> str | None:
     """The model that mode ``llm`` queries on this machine, ``None`` for the project's own."""
-    model: str | None = getattr(hints.models, resolve_provider(hints.provider))
+    model: str | None = getattr(hints.models, resolve_provider(hints.provider), None)
     return model
 
 

@@ -5,7 +5,8 @@ from functools import cache, lru_cache
 from itertools import product
 from math import exp
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, dot, program, remainder
+from dond_marl.position import Position, remainder
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, dot, program
 
 # ---- shared helpers -------------------------------------------------------------------------------------------------
 

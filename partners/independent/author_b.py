@@ -4,7 +4,8 @@ import functools
 import itertools
 import math
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, dot, program, remainder
+from dond_marl.position import Position, remainder
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, dot, program
 
 
 def cheapest(p: Position, want):

@@ -1,6 +1,7 @@
 """Fourteen people at a table with books, hats and balls on it: characters by a novelist who also designs games."""
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Position, program, remainder
+from dond_marl.position import Position, remainder
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, program
 
 
 def points(p: Position, items):

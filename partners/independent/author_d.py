@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Items, Position, program, remainder
+from dond_marl.position import Position, remainder
+from partners.independent import AGREE, DISAGREE, END, INSIST, PROPOSE, Items, program
 
 Move = tuple[int, Items | None]
 

@@ -227,7 +227,7 @@ class LLMJudge:
 
 @with_settings(
     ServiceSettings, LocalSettings,
-    omit=("system", "temperature", "structure", "download", "revision"),
+    omit=("system", "temperature", "structure", "download", "revision", "call"),
 )  # fmt: skip
 def llm_judge(
     style: str,

@@ -11,12 +11,12 @@ from typing import Any
 
 from dond_marl.errors import quote, require_library
 from dond_marl.files import read_text
-from dond_marl.occupants import Spec
+from dond_marl.occupants import Spec, parse_spec, pin_spec
 from partners.llm.local.client import LocalClient, LocalSettings
 from partners.llm.local.model import SMALL_MODEL, model_path
 from partners.llm.partner import Fallback, LLMPartner, LocalLLMPartner
 from partners.llm.prompt import HISTORY_CAP, Shipped, load_template, openings
-from partners.llm.remote.client import RemoteClient
+from partners.llm.remote.client import FunctionClient, RemoteClient
 from partners.llm.reply import Reading
 from partners.llm.service import (
     GROQ_MODEL,
@@ -42,7 +42,7 @@ def llm_provenance(parameters: Mapping[str, Any]) -> OccupantProvenance:
     settings = {**defaults, **parameters}
     provider = resolve_provider(settings["provider"])
     template = load_template(settings["prompt_path"], settings["prompt"])
-    name, past = str(settings["model"] or GROQ_MODEL), UNKNOWN_PAST
+    name, past = str(settings["model"] or settings["call"] or GROQ_MODEL), UNKNOWN_PAST
     if provider == "hf":
         folder = model_path(settings["model"] or SMALL_MODEL)
         card = read_card(folder)
@@ -63,6 +63,7 @@ def llm(
     provider: Provider = "auto",
     model: str | None = None,
     base_url: str | None = None,
+    call: str | None = None,
     prompt: Shipped = "full",
     prompt_path: str | None = None,
     history_cap: int | None = None,
@@ -78,26 +79,30 @@ def llm(
     Source: this project.
 
     ``provider``: ``groq``, with the key in ``$GROQ_API_KEY``; ``openai`` for any server of OpenAI's protocol at
-    ``base_url``, its address up to ``/v1``; ``hf`` for a Hugging Face model on this machine; ``auto`` for ``groq`` if
-    there is a key, else the small model that ships with this package (``small_model/``), which imitates the expert and
-    reads the prompt ``full`` only. ``model``: its name; for ``hf`` a folder or GGUF file. ``prompt``: a shipped
-    template: ``full``; ``short``, less than half of it, without worked examples; ``brief``, about half of that, without
-    the history. ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as
-    many as the model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
+    ``base_url``, its address up to ``/v1``; ``hf`` for a Hugging Face model on this machine; ``python`` for the
+    function ``call`` in a file, ``'mine.py:reply'``, from a prompt to a reply; ``auto`` for ``groq`` if there is a key,
+    else the small model that ships with this package (``small_model/``), which imitates the expert and reads the prompt
+    ``full`` only. ``model``: its name; for ``hf`` a folder or GGUF file. ``prompt``: a shipped template: ``full``;
+    ``short``, less than half of it, without worked examples; ``brief``, about half of that, without the history.
+    ``prompt_path``: a file with another. ``history_cap``: acts of the history in the prompt, by default as many as the
+    model was trained with. ``re_asks``, ``fallback``, ``samples``, ``reading`` and ``sorted_items``: see
     :class:`~partners.llm.partner.LLMPartner`.
 
     The other parameters are the fields of :class:`partners.llm.service.ServiceSettings` and, for ``hf``, of
     :class:`partners.llm.local.client.LocalSettings`. Nothing is sent, and no model is loaded, before the first turn.
     Once the budget of a service is spent, the ``fallback`` plays. Raises ``ValueError``.
     """
-    service = ServiceSettings(provider, model, base_url, **select_settings(ServiceSettings, settings))
+    if isinstance(call, str):
+        call = pin_spec(parse_spec(call)).text
+    service = ServiceSettings(provider, model, base_url, call=call, **select_settings(ServiceSettings, settings))
     template = load_template(prompt_path, prompt)
     options: dict[str, Any] = {
         "re_asks": re_asks, "fallback": fallback, "samples": samples, "reading": reading, "sorted_items": sorted_items,
     }  # fmt: skip
     if not service.local:
         cap = HISTORY_CAP if history_cap is None else history_cap
-        return LLMPartner(service.with_cache(RemoteClient(service)), template, history_cap=cap, **options)
+        client = RemoteClient(service) if call is None else FunctionClient(service)
+        return LLMPartner(service.with_cache(client), template, history_cap=cap, **options)
     require_library("transformers", "a language model on this machine")
     local_settings, name = select_settings(LocalSettings, settings), model or SMALL_MODEL
     card = read_card(model_path(name))

@@ -40,7 +40,7 @@ Factory = TypeVar("Factory", bound=Callable[..., Any])
 PerMinute = Annotated[int, Range(1, 10**9)]
 Count = Annotated[int, Range(0, 10**15)]
 NonNegative = Annotated[float, Range(0)]
-Provider = Literal["auto", "groq", "openai", "hf"]
+Provider = Literal["auto", "groq", "openai", "hf", "python"]
 Structure = Literal["auto", "json_schema", "json_object_schema", "json_object", "text"]
 
 
@@ -52,7 +52,8 @@ class ServiceSettings:
     ----------
     provider
         ``groq``; ``openai``, any OpenAI-compatible server at ``base_url``; ``hf``, a model on this machine, for which
-        the fields about a service are checked but do nothing; or ``auto``: ``groq`` if there is a key, else ``hf``.
+        the fields about a service are checked but do nothing; ``python``, the function ``call``; or ``auto``: ``groq``
+        if there is a key, else ``hf``.
     model
         Name of the model, by default :data:`GROQ_MODEL`.
     base_url
@@ -60,6 +61,8 @@ class ServiceSettings:
     key_env
         Environment variable with the key, by default Groq's for Groq and none for other servers, so that no key goes to
         a server that it was not made for.
+    call
+        Of ``python`` the function in a file, ``mine.py:reply`` (:class:`partners.llm.remote.client.FunctionClient`).
     temperature
         Of sampling, 0 for none.
     max_tokens
@@ -95,6 +98,7 @@ class ServiceSettings:
     model: str | None = None
     base_url: str | None = None
     key_env: str | None = None
+    call: str | None = None
     temperature: Annotated[float, Range(0, 2)] = 0.0
     max_tokens: Annotated[int, Range(16, 100_000)] = 1024
     structure: Structure = "auto"
@@ -119,10 +123,15 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         provider, url = self.provider, self.base_url
         check_choice("provider", provider, get_args(Provider))
-        if (provider == "openai" and url is None) or (provider in ("hf", "auto") and url is not None):
+        if (provider == "openai" and url is None) or (provider in ("hf", "auto", "python") and url is not None):
             raise ValueError(
                 f"provider openai needs a base_url, groq may have one, and no other takes one; "
                 f"got {provider} with {quote(url)}"
+            )
+        if (provider == "python") != (self.call is not None) or (provider == "python" and self.model is not None):
+            raise ValueError(
+                "provider python needs call, a function in a file, as in call='mine.py:reply', and takes no model; no "
+                f"other takes a call; got {provider} with call {quote(self.call)} and model {quote(self.model)}"
             )
         if provider == "auto" and self.model is not None:
             raise ValueError(f"model {quote(self.model)} needs its provider: groq, openai or hf")
@@ -157,11 +166,11 @@ class ServiceSettings:
 
     @property
     def name(self) -> str:
-        return GROQ_MODEL if self.model is None else self.model
+        return self.call or GROQ_MODEL if self.model is None else self.model
 
     @property
     def groq(self) -> bool:
-        return self.provider != "openai"
+        return self.provider not in ("openai", "python")
 
     @property
     def url(self) -> str:
@@ -203,7 +212,7 @@ class ServiceSettings:
     @property
     def probes_structure(self) -> bool:
         """Whether the server is probed for its mode of structured output."""
-        return self.structure == "auto" and not self.groq and not self.local
+        return self.structure == "auto" and self.provider == "openai"
 
     def identity(self) -> dict[str, object]:
         """The parameters that shape a service's answers: all of a request but prompt, legal acts and sample."""

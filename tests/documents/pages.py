@@ -21,6 +21,12 @@ def blocks(page: Path, language: str) -> list[str]:
     return [text for told, text in FENCED.findall(page.read_text(encoding="utf-8")) if told == language]
 
 
+def shown_outputs(page: Path) -> dict[str, str]:
+    """The output that the page shows below a block of Python, as a block ``text`` that follows it at once."""
+    text = page.read_text(encoding="utf-8")
+    return dict(re.findall(r"^```python\n([^`]*?)^```\n\n```text\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+
+
 def prose(page: Path) -> str:
     """The page without its blocks of code."""
     return FENCED.sub("", page.read_text(encoding="utf-8"))

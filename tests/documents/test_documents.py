@@ -26,7 +26,7 @@ from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from scripts.docs_site.notebooks import FOLDER, SOURCES, notebook, run_notebook
 from scripts.docs_site.pages import DOCS, GENERATED, _load_packages, api_page, description, ledger_page, public_names
-from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose
+from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose, shown_outputs
 
 # PLUG_IN.md's are run by tests/documents/test_examples.py, and so is the block of README.md that needs sb3-contrib.
 PYTHON = [page for page in PAGES if page.name != "PLUG_IN.md" and blocks(page, "python")]
@@ -43,14 +43,17 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     ids=[name_of(page) for page in PYTHON],
 )
 @pytest.mark.filterwarnings("default")
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    """Each in a namespace of its own, as if it were the only one on the page."""
+def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
+    """Each in a namespace of its own, as if it were the only one on the page; it prints what the page shows."""
     monkeypatch.chdir(tmp_path)
     extras = re.compile("sb3_contrib|optuna")  # see test_optuna_block_runs
     for number, block in enumerate(block for block in blocks(page, "python") if not extras.search(block)):
         path = tmp_path / f"block_{number}.py"
         path.write_text(block)
-        runpy.run_path(str(path))
+        capsys.readouterr()
+        runpy.run_path(str(path), run_name="__main__")
+        printed = capsys.readouterr().out
+        assert shown_outputs(page).get(block, printed) == printed
 
 
 @pytest.mark.slow

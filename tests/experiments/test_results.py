@@ -42,7 +42,7 @@ from partners.rosters import DEV, DEV2, LOGGED, TEST2, TEST3
 from tests.command import dond, experiment
 from tests.league.bench.made_up import made_up_row
 
-README, EQUILIBRIA = PAGES
+README, _, EQUILIBRIA = PAGES
 TEMPLATES = RESULTS.parents[1] / "experiments" / "results"
 FIGURE = re.compile(r"\d")
 DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)

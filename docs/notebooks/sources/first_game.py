@@ -40,32 +40,21 @@ Image.fromarray(both.render()).resize((320, 240))
 # %% [markdown]
 # ## A partner of your own
 #
-# A partner answers turns, one row per game: `act(turns) -> Decisions`. This one asks for everything until it is offered
+# A partner of one game answers what its seat sees with an act. This one asks for everything until it is offered
 # half of what everything is worth to it.
 
 # %%
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from dond_marl.conformance import check_partner
-from dond_marl.game import Act
-from dond_marl.seats import Decisions, Traits, Turns, decide, worth
+from dond_marl import Act, check_partner, one_game
 
 
-@dataclass(frozen=True)
-class Half:
-    share: float = 0.5
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
-
-    def act(self, turns: Turns) -> Decisions:
-        offered = worth(turns.my_utilities, turns.last_partner_offer_for_me)
-        enough = offered >= self.share * worth(turns.my_utilities, turns.counts)
-        return decide(np.where(enough & turns.act_mask[:, Act.AGREE], Act.AGREE, Act.PROPOSE), turns.counts)
+@one_game(deterministic=True, memoryless=True)
+def half(view, share=0.5):
+    if view.can_agree and view.worth(view.offer) >= share * view.whole:
+        return Act.AGREE
+    return Act.PROPOSE, view.pool
 
 
-check_partner(Half())  # legal, pure, and sees nothing that it should not; silent when all is well
+check_partner(half)  # legal, pure, and sees nothing that it should not
 
 # %% [markdown]
 # ## How good is it?
@@ -76,7 +65,7 @@ check_partner(Half())  # legal, pure, and sees nothing that it should not; silen
 # %%
 from league import evaluate_pair
 
-result = evaluate_pair(Half(), "boulware", sample=200)
+result = evaluate_pair(half, "boulware", sample=200)
 figures = result.frame()
 figures[(figures.figure == "points") & (figures.view == "both seats")][["line", "mean", "low", "high"]]
 
@@ -85,5 +74,5 @@ figures[(figures.figure == "points") & (figures.view == "both seats")][["line", 
 
 # %%
 for share in (0.3, 0.5, 0.7, 0.9):
-    own = evaluate_pair(Half(share), "boulware", sample=100).evaluation.played.figures["both seats"]
+    own = evaluate_pair(half(share=share), "boulware", sample=100).evaluation.played.figures["both seats"]
     print(f"at least {share:.0%}: {own.points.mean:.2f} points, {own.deals.mean:.0%} deals")

@@ -13,6 +13,7 @@ that it was set for and to no other.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import re
 import threading
@@ -21,10 +22,13 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
+from dond_marl.errors import error_line, quote
+from dond_marl.occupants import DIGEST, load_factory, names_file, parse_spec
 from partners.llm.budget import Budget, Cost
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.remote.chat import (
@@ -240,6 +244,13 @@ class RemoteClient:
             raise SetupError(f"the server could not be probed ({structure})")
         return structure
 
+    def connect(self, key: str) -> AsyncGroq | None:
+        """A connection, for one event loop; ``None`` where none is needed. Raises :class:`SetupError`."""
+        try:
+            return connect(self.settings, key)
+        except ModuleNotFoundError:
+            raise SetupError("remote models need the package groq: pip install groq") from None
+
     def close(self) -> None:
         """Close the connections; a later query opens new ones."""
         if self._session is not None:
@@ -398,6 +409,46 @@ class RemoteClient:
         return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
 
 
+class FunctionClient(RemoteClient):
+    """Queries the user's function ``settings.call``, ``mine.py:reply``, in place of a service.
+
+    It gets the prompt, or as its parameter ``messages`` a list of the system message and the prompt as a service gets
+    them, and returns the reply's text. An ``async`` function answers several queries at a time, in one event loop;
+    another one, in a thread, one after the other. An error that it raises fails the query, which is not repeated. The
+    function is not asked how many tokens it used: budgets in tokens or dollars count the most that they can be.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        spec = parse_spec(settings.call or "")
+        if not names_file(spec.kind):
+            raise ValueError(f"call is a function in a file, as in 'mine.py:reply'; got {quote(settings.call)}")
+        function = load_factory("function", spec.kind, spec.parameters.get(DIGEST))
+        self._is_async, self._function = inspect.iscoroutinefunction(function), partial(function, **spec.arguments)
+        self._takes_messages = "messages" in inspect.signature(function).parameters
+        super().__init__(settings if self._is_async else replace(settings, in_flight=1))
+
+    def connect(self, _key: str) -> None:
+        return None
+
+    async def _send(
+        self, _session: _Session, body: dict[str, Any], worst: Cost, deadline: float
+    ) -> tuple[ModelReply | RequestFailure, Cost]:
+        self.tally["requests"] += 1
+        question = body["messages"] if self._takes_messages else body["messages"][-1]["content"]
+        try:
+            async with asyncio.timeout(min(self.settings.timeout_s, deadline - self._clock.monotonic())) as limit:
+                call = self._function if self._is_async else partial(asyncio.to_thread, self._function)
+                text = await call(question)
+        except Exception as error:  # noqa: BLE001  # code of the user, which may raise anything
+            if limit.expired():
+                return RequestFailure(Failure.TIMEOUT, retry=False), worst
+            return RequestFailure(Failure.REFUSED, retry=False, words=error_line(error)), worst
+        if not isinstance(text, str):
+            words = f"it returned {quote(text)}, which is no text"
+            return RequestFailure(Failure.REFUSED, retry=False, words=words), worst
+        return ModelReply(text), worst
+
+
 class _Session:
     """An event loop in a thread, with the connection and the limiter in it. Raises :class:`SetupError`.
 
@@ -406,10 +457,7 @@ class _Session:
 
     def __init__(self, owner: RemoteClient, clock: Clock) -> None:
         self.secret = read_key(owner.settings.key_variable)
-        try:
-            self.sdk = connect(owner.settings, self.secret)
-        except ModuleNotFoundError:
-            raise SetupError("remote models need the package groq: pip install groq") from None
+        self.sdk: Any = owner.connect(self.secret)
         self.limiter = Limiter(owner.settings, clock)
         self.probing = asyncio.Lock()
         self._loop = asyncio.new_event_loop()
@@ -422,7 +470,7 @@ class _Session:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-def _run(loop: asyncio.AbstractEventLoop, sdk: AsyncGroq) -> None:
+def _run(loop: asyncio.AbstractEventLoop, sdk: AsyncGroq | None) -> None:
     """Run ``loop`` until it is stopped, then cancel its tasks and close the connection."""
     asyncio.set_event_loop(loop)
     try:
@@ -431,7 +479,8 @@ def _run(loop: asyncio.AbstractEventLoop, sdk: AsyncGroq) -> None:
         for task in tasks:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(sdk.close())
+        if sdk is not None:
+            loop.run_until_complete(sdk.close())
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()

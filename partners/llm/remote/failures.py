@@ -63,7 +63,8 @@ class FailureNotices:
     def __init__(self, settings: ServiceSettings) -> None:
         self.has_reply = False  # whether any query got a reply
         self._settings = settings
-        self._service = f"the model {settings.name!a} at {settings.url}"
+        origin = f"at {settings.url}" if settings.call is None else "of provider python"
+        self._service = f"the model {settings.name!a} {origin}"
         self._lasting: Counter[tuple[int | None, str]] = Counter()  # refusals by status, errors 500 by message too
         self._kinds: set[tuple[Failure, int | None]] = set()
         self._pending: list[str] = []

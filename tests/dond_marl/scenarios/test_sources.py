@@ -194,7 +194,7 @@ def test_budget_without_scenarios(settings_):
         ({"use_dataset": True, "dataset": "dialogues", "scenarios": "lewis"}, "contradicts scenarios='lewis'"),
         ({"scenarios": "lewis", "split": "val"}, "one of train, test, paper_test, all; got 'val'"),
         ({"scenarios": "dialogues", "split": "heldout"}, "one of train, val, test; got 'heldout'"),
-        ({"scenarios": "uniform", "split": "train"}, "near, beyond, haggling, or left out; got 'train'"),
+        ({"scenarios": "uniform", "split": "train"}, "near, beyond, haggling, contest, or left out; got 'train'"),
         ({"scenarios": "self_play", "split": "train"}, "no splits; got 'train'"),
         ({"max_count": 11}, r"max_count must be .*1\.\.10"),
         ({"max_count": 2.5}, "max_count must be"),

@@ -190,11 +190,12 @@ def test_uniform_splits_near_and_beyond():
     assert len({open_source("uniform", split=split).digest() for split in (None, "near", "beyond")}) == 3
 
 
-def test_the_split_haggling_mixes_the_pools_of_lewis_and_of_the_contest():
-    source = open_source("uniform", split="haggling")
+@pytest.mark.parametrize(("split", "most", "number"), [("haggling", 7, 32), ("contest", 6, 20)])
+def test_splits_of_contests_mix_their_pools(split, most, number):
+    source = open_source("uniform", split=split)
     drawn, again = (source.draw(np.random.default_rng(seed), 60_000) for seed in (1, 1))
     pools, times = np.unique(drawn.counts, axis=0, return_counts=True)
-    assert set(pools.sum(axis=1).tolist()) == {3, 4, 5, 6, 7} and len(pools) == 32
+    assert set(pools.sum(axis=1).tolist()) == set(range(3, most + 1)) and len(pools) == number
     assert abs(times / times.mean() - 1).max() < 0.12, "each pool is equally likely"
     assert (drawn.pool_values == 10).all() and (drawn.utilities[:, 0] != drawn.utilities[:, 1]).any(axis=1).all()
     assert is_trainable(drawn).all() and drawn.prior == "uniform(budget=10)"
@@ -205,7 +206,7 @@ def test_the_split_haggling_mixes_the_pools_of_lewis_and_of_the_contest():
     ("settings", "problem"),
     [
         ({"split": "haggling", "points_budget": 9}, "worth points_budget=10"),
-        ({"split": "train"}, "one of near, beyond, haggling, or left out; got 'train'"),
+        ({"split": "train"}, "one of near, beyond, haggling, contest, or left out; got 'train'"),
         ({"split": "near", "max_count": 1}, "max_count is at least 2; got 1"),
         ({"split": "beyond", "normalize": True}, "goes without normalize=True"),
     ],

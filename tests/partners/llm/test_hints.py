@@ -148,7 +148,7 @@ def test_no_warning_if_most_hints_arrive():
         (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
         (["hints.options={modle: x}"], "'llm' does not take 'modle'"),
-        (["hints.provider=hal"], "must be one of auto, groq, openai, hf; got 'hal'"),
+        (["hints.provider=hal"], "must be one of auto, groq, openai, hf, python; got 'hal'"),
         (["hints.dropout=1.5"], "hints.dropout: must be a number in 0..1"),
         (["hints.max_requests=0"], "an integer above 0"),
     ],

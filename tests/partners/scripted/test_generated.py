@@ -12,12 +12,13 @@ import pytest
 from dond_marl.conformance import _another_past, check_partner, positions
 from dond_marl.game import Act, Ending, Rules
 from dond_marl.occupants import OccupantNameError, find_factory, seat_occupant
+from dond_marl.position import Position
 from dond_marl.randomness import generator
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, turns_after
 from experiments.rosters import scenario_sample
-from partners.independent import AUTHORS, Independent, Position, programs
+from partners.independent import AUTHORS, Independent, programs
 from partners.scripted.generated import (
     DIALS,
     GROUPS,
@@ -260,7 +261,7 @@ def test_every_program_plays_whole_games(rules):
 
 
 def test_a_position_counts_in_points_and_lists_all_splits():
-    position = Position((1, 2, 0), (4, 3, 7), 3, 10, None, (0, 0, 0), False, (), (), ())
+    position = Position((1, 2, 0), (4, 3, 7), 3, Rules(10), None, (0, 0, 0), False, (), (), ())
     assert position.whole == 10 and position.worth((1, 1, 0)) == 7
     assert position.splits() == [(0, 0, 0), (0, 1, 0), (0, 2, 0), (1, 0, 0), (1, 1, 0), (1, 2, 0)]
 
