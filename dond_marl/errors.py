@@ -43,6 +43,7 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
         "ray": "ray",
         "negmas": "negmas",
         "wandb": "wandb",
+        "mcp": "mcp",
     }.items()
     for library in libraries.split()
 }
