@@ -31,7 +31,8 @@ from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scena
 from dond_marl.seats import Partner
 from dond_marl.splits import action_at, action_count, action_index, legal_action_mask
 
-NAME, SMALL = "python_deal_or_no_dialog", "deal_or_no_dialog_small"
+NAME = "python_deal_or_no_dialog"
+SMALL = "deal_or_no_dialog_small"
 SMALL_POINTS = 3  # that its pool of one item a type is worth to each seat
 
 
