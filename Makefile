@@ -21,7 +21,7 @@ OR_STOPPED := || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 NEEDED := $(VENV)/.user
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench docs expert play watch report lock clean
+.PHONY: help setup league test test-slow check format lint types bench docs leaderboard expert play watch report lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,11 @@ bench: $(NEEDED)  ## every speed figure of docs/RESULTS.md, side by side with it
 docs: $(NEEDED)  ## the documentation as a site, in site/
 	@$(PIP) --editable '.[docs]' $(BRIEFLY)
 	$(BIN)/python -m scripts.docs_site.build
+
+leaderboard: $(NEEDED)  ## the leaderboard from the results and submissions: a page on GitHub, and one in build/
+	@mkdir -p build
+	$(BIN)/dond bench table --results docs/results/bench.jsonl --results leaderboard --page leaderboard/README.md
+	$(BIN)/dond bench table --results docs/results/bench.jsonl --results leaderboard --format html --out build/leaderboard.html
 
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/dond league --config configs/expert.yaml
