@@ -25,7 +25,7 @@ POPOVICIU = TEN**2 / 4  # the largest variance of points between 0 and 10 (Popov
 RIDGE = 0.5  # ridge penalty in cells: a member with 11 opponents in both seats is shrunk by 2 %
 RELIABLE = 8.0  # games with which a cell has half its full weight
 ELO_MEAN, ELO_SCALE = 1500.0, 400 / math.log(10)  # the mean member; 400 more are odds of ten to one
-DRAWN = 0.5  # games that each member has drawn with the mean member, so that who wins all has a finite Elo
+DRAWN = 0.1  # games that each member has drawn with the mean member, so that the Elo of one that wins all is finite
 ALIKE = 0.25  # points of ten; a root mean square distance of cells from which two members count as two
 
 

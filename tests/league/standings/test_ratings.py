@@ -211,8 +211,8 @@ def test_elo_recovers_the_odds_of_games():
         return Payoffs(won * 10, alone, np.full_like(won, 4.0), 4.0 / alone, won)
 
     rated = elo(drawn(1_000_000))
-    assert rated.rating == pytest.approx(strengths, abs=40)  # a drawn half game holds the ends in
-    assert np.ptp(rated.rating) == pytest.approx(np.ptp(strengths), rel=0.15) and rated.rating.mean() == 1500
+    assert rated.rating == pytest.approx(strengths, abs=10)  # a tenth of a drawn game holds the ends in
+    assert rated.rating.mean() == pytest.approx(1500)
     fits = [elo(drawn(200)) for _ in range(200)]
     spread = np.std([fit.rating for fit in fits], axis=0)
     assert np.mean([fit.error for fit in fits], axis=0) == pytest.approx(spread, rel=0.2)
