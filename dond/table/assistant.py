@@ -6,7 +6,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dond.table.game import ending, talk_lines, turns_left
 from dond.table.session import TableGame
@@ -25,6 +25,16 @@ partner does not know, and other points to the partner. A deal pays you the wort
 nothing. The talk has at most {turns} acts in all. Call new_game, then act when it is your turn."""
 
 
+class Deal(NamedTuple):
+    """A game with its partner and what the partner's acts are functions of."""
+
+    partner: str
+    seat: int  # the client's
+    seed: int
+    prior: str
+    game: TableGame
+
+
 class AssistantTable:
     """One game at a time of one client; every method is a tool whose text is the table after it.
 
@@ -33,7 +43,7 @@ class AssistantTable:
 
     def __init__(self, partners: Mapping[str, Partner], source: ScenarioSource, rules: Rules) -> None:
         self._partners, self._source, self.rules = dict(partners), source, rules
-        self._game: TableGame | None = None
+        self._deal: Deal | None = None
         self._lock = threading.Lock()  # clients may call tools side by side
 
     def new_game(self, partner: str | None = None, seat: int | None = None, seed: int | None = None) -> str:
@@ -45,19 +55,18 @@ class AssistantTable:
         name = next(iter(self._partners)) if partner is None else partner
         if name not in self._partners:
             raise InputError(f"there is no partner {quote(name)}; there are {', '.join(self._partners)}")
-        self._seed = secrets.randbits(31) if seed is None else abs(seed)
-        self._name, self._seat = name, self._seed % 2 if seat is None else as_seat(seat)
-        scenarios = self._source.block(self._seed, 0, 1)
-        self._prior = scenarios.prior
-        return self._go_on(TableGame(State(scenarios.scenario(0), self.rules)))
+        seed = secrets.randbits(31) if seed is None else abs(seed)
+        scenarios = self._source.block(seed, 0, 1)
+        game = TableGame(State(scenarios.scenario(0), self.rules))
+        return self._go_on(Deal(name, seed % 2 if seat is None else as_seat(seat), seed, scenarios.prior, game))
 
     def look(self) -> str:
         """Show the table: items, your values, the talk so far, and whose turn it is."""
-        state, seat = self._open().state, self._seat
-        scenario = state.scenario
+        deal = self._open()
+        seat, state, scenario = deal.seat, deal.game.state, deal.game.state.scenario
         values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
         lines = [
-            f"You are {SEATS[seat]}, the partner is {self._name}.",
+            f"You are {SEATS[seat]}, the partner is {deal.partner}.",
             f"On the table: {describe_items(scenario.counts)}. Worth to you, each: {values}.",
         ]
         for number, line in enumerate(talk_lines(state, seat), start=1):
@@ -83,22 +92,23 @@ class AssistantTable:
         """End the game without a deal: nothing for both."""
         return self._act(Action(Act.DISAGREE))
 
-    def _open(self) -> TableGame:
-        if self._game is None:
+    def _open(self) -> Deal:
+        if self._deal is None:
             raise InputError("there is no game yet: call new_game first")
-        return self._game
+        return self._deal
 
     def _act(self, action: Action) -> str:
-        game = self._open()
-        if game.state.is_over:
+        deal = self._open()
+        if deal.game.state.is_over:
             raise InputError("the game is over: call new_game for another")
-        return self._go_on(game.play(action))
+        return self._go_on(deal._replace(game=deal.game.play(action)))
 
-    def _go_on(self, game: TableGame) -> str:
-        """The table after the partner's act, if it is to move; the game is kept once that has worked."""
-        if not game.state.is_over and game.state.mover != self._seat:
-            game = game.answer(self._partners[self._name], Noise(self._seed, (0,), 1), self._prior)
-        self._game = game
+    def _go_on(self, deal: Deal) -> str:
+        """The table after the partner's act, if it is to move; the game is stored once that has worked."""
+        if not deal.game.state.is_over and deal.game.state.mover != deal.seat:
+            noise = Noise(deal.seed, (0,), 1)
+            deal = deal._replace(game=deal.game.answer(self._partners[deal.partner], noise, deal.prior))
+        self._deal = deal
         return self.look()
 
     def tools(self) -> list[Callable[..., str]]:
@@ -109,7 +119,7 @@ class AssistantTable:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
 
-        def told(tool: Callable[..., str]) -> Callable[..., str]:
+        def reporting(tool: Callable[..., str]) -> Callable[..., str]:
             @wraps(tool)
             def call(**arguments: object) -> str:
                 try:
@@ -123,5 +133,5 @@ class AssistantTable:
         instructions = INSTRUCTIONS.format(turns=self.rules.max_turns)
         server = MCPServer("deal-or-no-deal", instructions=instructions, log_level="ERROR")
         for tool in self.tools():
-            server.tool(structured_output=False)(told(tool))
+            server.tool(structured_output=False)(reporting(tool))
         return server

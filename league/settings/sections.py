@@ -215,7 +215,7 @@ class EnvConfig(Section):
         """Check that the source holds scenarios."""
         if is_file_name(self.scenarios):  # opened when it is used
             return self
-        if self.scenarios in DATASETS:  # likewise; what every published pool is like is known before
+        if self.scenarios in DATASETS:  # so are these; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
             if self.normalize and self.points_budget != LEWIS_POOL_VALUE:

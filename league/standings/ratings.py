@@ -163,7 +163,7 @@ class Elo(NamedTuple):
 
 
 def elo(payoffs: Payoffs) -> Elo:
-    """The Elo of each member from its games with others: whoever got more of its whole has won, a draw is half a win.
+    """The Elo of each member from games with others: the seat with more of its whole has won, a draw is half a win.
 
     The maximum-likelihood fit of all games at once (Bradley & Terry 1952), in which opponents count about equally, as
     in :func:`take_give`, and the order of games does not matter. Errors are those of a misspecified likelihood (White

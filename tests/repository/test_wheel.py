@@ -178,6 +178,14 @@ def test_pip_installs_from_a_bare_clone(tmp_path):
     run("git", "clone", "--quiet", "--bare", ROOT, clone, cwd=tmp_path)
     commit = run("git", "rev-parse", "HEAD", cwd=ROOT).strip()
     words = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target)
-    run(sys.executable, "-m", "pip", "install", *words, f"dond-marl @ git+file://localhost{clone}@{commit}", cwd=tmp_path)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        *words,
+        f"dond-marl @ git+file://localhost{clone}@{commit}",
+        cwd=tmp_path,
+    )
     code = f"import sys; sys.path.insert(0, {str(target)!r}); import dond_marl; print(dond_marl.__file__)"
     assert run(sys.executable, "-I", "-c", code, cwd=tmp_path).startswith(str(target))

@@ -264,7 +264,7 @@ def test_a_submission_is_a_results_file_that_is_signed_off(rows, tmp_path, capsy
     assert signed.pop("signed_off") == {"by": "Jane <jane@example.org>", "command": "dond bench it"}
     assert seal_row(signed) == clean and report_markdown(leaderboard([signed])) == report_markdown(leaderboard([clean]))
     file.write_text(file.read_text().replace("Jane", "Joan"))
-    assert dond("bench", "table", "--results", board) == 2  # whoever signed is under the seal
+    assert dond("bench", "table", "--results", board) == 2  # the name is under the seal
     (tmp_path / "bench.jsonl").write_text(json.dumps(changed) + "\n")
     for asked in (name, "nobody"):
         assert dond("bench", "submit", asked, *words, "--out", board) == 2
