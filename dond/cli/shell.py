@@ -47,7 +47,7 @@ from dond_marl.errors import (
 from dond_marl.files import user_path
 from dond_marl.game import Disagree
 from dond_marl.scenarios.own_files import is_file_name
-from dond_marl.scenarios.sources import SOURCES
+from dond_marl.scenarios.sources import SOURCE_NAMES, SOURCES
 from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
@@ -177,7 +177,9 @@ class SourceName(click.Choice[str]):
     """The name of a scenario source, or the path of a file of scenarios."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return value if is_file_name(value) else super().convert(value, param, ctx)
+        if value not in self.choices and not is_file_name(value):
+            self.fail(f"must be {SOURCE_NAMES}; got {value}", param, ctx)
+        return str(value)
 
 
 class RosterName(click.Choice[str]):

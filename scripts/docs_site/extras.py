@@ -24,7 +24,7 @@ def distributions(requirements: Iterable[str]) -> set[str]:
 
     Raises ``importlib.metadata.PackageNotFoundError`` for one that is not installed.
     """
-    found: set[str] = set()
+    found: dict[str, set[str]] = {}  # with the extras that were followed
     waiting = [Requirement(each) for each in requirements]
     while waiting:
         requirement = waiting.pop()
@@ -32,13 +32,14 @@ def distributions(requirements: Iterable[str]) -> set[str]:
         if name == PROJECT["name"]:
             extras = PROJECT["optional-dependencies"]
             waiting += [Requirement(each) for extra in requirement.extras for each in extras[extra]]
-        elif name not in found and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
-            found.add(name)
-            for line in metadata.requires(name) or []:
-                below = Requirement(line)
-                if below.marker is None or below.marker.evaluate({"extra": ""}):
-                    waiting.append(below)
-    return found
+        elif requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            for extra in {"", *requirement.extras} - found.setdefault(name, set()):
+                found[name].add(extra)
+                for below in map(Requirement, metadata.requires(name) or []):
+                    if below.marker is None or below.marker.evaluate({"extra": extra}):
+                        below.marker = None
+                        waiting.append(below)
+    return set(found)
 
 
 def megabytes(extra: str) -> str:
