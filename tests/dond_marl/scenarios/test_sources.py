@@ -296,5 +296,5 @@ def test_environments_deal_from_a_file(tmp_path):
     env = NegotiationEnv(scenarios=path)
     env.reset(seed=0)
     assert env.unwrapped.source.label == "uniform, own.csv"
-    dealt = DealVectorEnv(8, scenarios=path, split=None).reset(seed=0)[0]["counts"]
+    dealt = DealVectorEnv(64, scenarios=path).reset(seed=0)[0]["counts"]
     assert set(map(tuple, dealt.tolist())) == {game[0] for game in GAMES}
