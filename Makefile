@@ -2,6 +2,9 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # A package index besides pip's own, for PyTorch: https://download.pytorch.org/whl/cpu has its build without CUDA.
 TORCH_INDEX ?=
+# Without a device of NVIDIA on Linux, where pip's own index has the build with CUDA, the first set-up takes that one.
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+WITHOUT_CUDA := $(if $(TORCH_INDEX)$(wildcard /dev/nvidia* /dev/dxg),,$(filter Linux,$(shell uname)))
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -21,12 +24,12 @@ OR_STOPPED := || { code=$$?; [ $$code -eq 130 ] || exit $$code; }
 NEEDED := $(VENV)/.user
 READY  := $(VENV)/.ready
 
-.PHONY: help setup league test test-slow check format lint types bench docs expert play watch report lock clean
+.PHONY: help setup league test test-slow check format lint types bench docs leaderboard expert play watch report lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(NEEDED)  ## what a user needs, pinned, in .venv: TORCH_INDEX=URL names an index for PyTorch
+setup: $(NEEDED)  ## what a user needs, pinned, in .venv; TORCH_INDEX=URL: an index for PyTorch
 	@echo 'ready: make play opens a page, make league plays a league, $(BIN)/dond says what there is'
 
 $(NEEDED): pyproject.toml constraints.txt
@@ -34,8 +37,12 @@ $(NEEDED): pyproject.toml constraints.txt
 	@echo 'set-up 1/2: a virtual environment in $(VENV), a few seconds'
 	@"$(PYTHON)" -m venv $(VENV)
 	@echo 'set-up 2/2: what a user needs (PyTorch, transformers, SciPy, Matplotlib, Starlette), one to five minutes'
-	@echo '            390 MB to fetch, 1.9 GB on disk with the CPU build of PyTorch; 5.6 GB with CUDA, the default on Linux'
-	@$(if $(TORCH_INDEX),,echo '            (no GPU? stop with Ctrl-C; make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu fetches less)')
+	@echo '            390 MB to fetch, 1.9 GB on disk with the CPU build of PyTorch; 5.6 GB with CUDA, PyPI'\''s default on Linux'
+ifneq ($(WITHOUT_CUDA),)
+	@echo '            no NVIDIA device here, so the CPU build of PyTorch: from $(CPU_INDEX)'
+	@$(PIP) --no-deps --retries 1 --timeout 15 --index-url $(CPU_INDEX) torch 2>/dev/null $(BRIEFLY) || \
+	  echo '            it cannot be reached: the default build (make setup TORCH_INDEX=URL names another index)'
+endif
 	@$(PIP) --editable '.[all]' $(BRIEFLY)
 	@touch $@
 
@@ -81,6 +88,11 @@ bench: $(NEEDED)  ## every speed figure of docs/RESULTS.md, side by side with it
 docs: $(NEEDED)  ## the documentation as a site, in site/
 	@$(PIP) --editable '.[docs]' $(BRIEFLY)
 	$(BIN)/python -m scripts.docs_site.build
+
+leaderboard: $(NEEDED)  ## the leaderboard from the results and submissions: a page on GitHub, and one in build/
+	@mkdir -p build
+	$(BIN)/dond bench table --results docs/results/bench.jsonl --results leaderboard --page leaderboard/README.md
+	$(BIN)/dond bench table --results docs/results/bench.jsonl --results leaderboard --format html --out build/leaderboard.html
 
 expert: $(NEEDED)  ## train the shipped expert again and write its card (minutes)
 	$(BIN)/dond league --config configs/expert.yaml

@@ -33,7 +33,7 @@ LONG_WORD, LONG_LINE = 1000, 4000  # characters; longer words and lines of a mes
 EXTRAS = {  # import name of a library: the package extra that installs it (larger extras may too)
     library: extra
     for extra, libraries in {
-        "learn": "filelock pydantic pydantic_core safetensors scipy tensorboard torch yaml",
+        "learn": "filelock pydantic pydantic_core safetensors scipy tensorboardX torch yaml",
         "league": "jinja2 markupsafe",
         "llm": "groq httpx huggingface_hub tokenizers transformers",
         "ui": "starlette uvicorn",
@@ -43,6 +43,7 @@ EXTRAS = {  # import name of a library: the package extra that installs it (larg
         "ray": "ray",
         "negmas": "negmas",
         "wandb": "wandb",
+        "mcp": "mcp",
     }.items()
     for library in libraries.split()
 }

@@ -21,7 +21,7 @@ from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.files import user_path
 from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, SpecLike, expand_run_name, occupant_name, seat_occupant
-from dond_marl.scenarios.sources import ScenarioSource, SourceName, open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
@@ -456,7 +456,7 @@ def check_pair(
     member: SpecLike | Partner,
     against: SpecLike | Partner,
     *,
-    scenarios: SourceName = "lewis",
+    scenarios: str = "lewis",
     split: str | None = None,
     data_dir: str | Path | None = None,
     sample: int | None = None,

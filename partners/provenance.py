@@ -21,8 +21,10 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 from dond_marl.errors import InputError
 from dond_marl.files import read_bytes, user_path
+from dond_marl.game import MAX_COUNT
 from dond_marl.occupants import Spec, SpecLike, catalogue, find_factory, read_spec, seat_occupant
-from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split
+from dond_marl.scenarios.own_files import is_file_name
+from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split, is_trainable, open_source
 from dond_marl.seats import Traits
 from partners.network.checkpoint_files import CheckpointError, read_pair
 from partners.network.occupants import EXPERT, expert_path
@@ -147,7 +149,12 @@ def held_out_scenarios(source: str, split: str | None = None) -> list[OccupantPr
     :class:`dond_marl.scenarios.sources.ScenarioError`.
     """
     part = check_split(source, split)
-    if (source, part) in TO_TRAIN_ON:
+    if is_file_name(source):
+        opened = open_source(source, max_count=MAX_COUNT)
+        if opened.table is None or is_trainable(opened.table).all():
+            return []
+        source = f"{opened.label}, SHA-256 {opened.digest()[:12]}"
+    elif (source, part) in TO_TRAIN_ON:
         return []
     return [OccupantProvenance(f"{SCENARIOS}{source}" + ("" if part is None else f", split {part}"), NO_PAST)]
 

@@ -15,6 +15,7 @@ examples:
   dond bench random --against dev2 --adversary      # also what a trained exploiter gains
   dond bench table                                  # the leaderboard
   dond bench table --results docs/results/bench.jsonl --format markdown
+  dond bench submit mine --by "Jane Doe <jane@example.org>" --command "dond bench mine.py:Mine --against dev2"
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ from dond_marl.records.files import write_atomically
 from league.api import benchmark
 from league.bench.protocol import REPLICATES
 from league.bench.results import DEFAULT, read
+from league.bench.results import submit as sign_off
 from league.bench.table import leaderboard, result_section, summary_sentences
 from league.tables.blocks import Report
 from league.tables.markdown import report_markdown, section_markdown
 
 RUN = "run"  # the subcommand of a call without one
 MOST = 100_000
+LEADERBOARD = Path("leaderboard")
 FORMATS = ("text", "markdown", "html")
 BEGIN, END = "<!-- made by dond bench table: begin -->", "<!-- made by dond bench table: end -->"
 
@@ -176,6 +179,23 @@ def table(results: tuple[Path, ...], form: str, over: str | None, out: Path | No
         return
     write_atomically(out, text)
     print_line(f"written: {out}")
+
+
+@command.command(cls=Command)
+@click.argument("name", metavar="ARM")
+@click.option("--by", required=True, metavar="TEXT", help="who signs it off: name and address")
+@click.option("--command", "how", required=True, metavar="TEXT", help="how others get the same rows")
+@click.option("--results", type=FILE, multiple=True, metavar="FILE", help=f"may be repeated ({DEFAULT})")
+@click.option("--out", type=FILE, default=LEADERBOARD, metavar="FOLDER", help=f"({LEADERBOARD})")
+def submit(name: str, by: str, how: str, results: tuple[Path, ...], out: Path) -> None:
+    """Sign off the rows of an arm for the leaderboard: one file to send as a pull request.
+
+    examples:
+      dond bench submit mine --by "Jane Doe <jane@example.org>" --command "dond bench mine.py:Mine --against dev2"
+    """
+    if not out.is_dir():
+        raise InputError(f"--out {out}: no such folder; run it in a checkout, or name a folder")
+    print_line(f"written: {sign_off(read(results or (DEFAULT,)), name, by, how, out)}")
 
 
 def renew_table(text: str, report: Report, where: str) -> str:

@@ -44,7 +44,7 @@ from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import expand_run_name, seat_occupant
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
 from dond_marl.records.transcript import as_message
-from dond_marl.scenarios.sources import SourceName, open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause
 from league.tables.figures import count_noun
 from partners.equilibrium import check_game
@@ -75,7 +75,7 @@ DEFAULT = "expert" if find_spec("safetensors") else "heuristic"
 def command(
     partner: str,
     seat: str,
-    scenarios: SourceName | None,
+    scenarios: str | None,
     split: str | None,
     data_dir: Path | None,
     seed: int | None,

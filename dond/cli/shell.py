@@ -46,7 +46,8 @@ from dond_marl.errors import (
 )
 from dond_marl.files import user_path
 from dond_marl.game import Disagree
-from dond_marl.scenarios.sources import SOURCES
+from dond_marl.scenarios.own_files import is_file_name
+from dond_marl.scenarios.sources import SOURCE_NAMES, SOURCES
 from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
@@ -172,6 +173,15 @@ def integer(low: int, high: int) -> Number:
     return Number(int, range(low, high + 1).__contains__, f"an integer in {low}..{high}")
 
 
+class SourceName(click.Choice[str]):
+    """The name of a scenario source, or the path of a file of scenarios."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices and not is_file_name(value):
+            self.fail(f"must be {SOURCE_NAMES}; got {value}", param, ctx)
+        return str(value)
+
+
 class RosterName(click.Choice[str]):
     """The name of a roster; the former name of one is refused with its new one."""
 
@@ -216,9 +226,10 @@ def game_options(split: str, of_run: str = "") -> Callable[[Any], Any]:
     options = (
         click.option(
             "--scenarios",
-            type=click.Choice(SOURCES),
+            type=SourceName(SOURCES),
             help="source of items and values: lewis (pools worth 10 to each seat), uniform (any values), self_play and "
-            f"dialogues (published games of programs and of people) (lewis{of_run})",
+            "dialogues (published games of programs and of people), or a file of your own (.csv, .jsonl, .parquet, "
+            f".txt) (lewis{of_run})",
         ),
         click.option(
             "--split",

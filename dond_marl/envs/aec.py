@@ -37,7 +37,7 @@ from dond_marl.envs.spaces import (
 from dond_marl.errors import RunFailure, quote
 from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
-from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, SourceName, open_source
+from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, open_source
 
 Illegal = Literal["raise", "forfeit"]
 RenderMode = Literal["human", "ansi", "rgb_array"]
@@ -83,7 +83,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         max_turns: int = 10,
         disagree: Disagree = "ends",
         illegal: Illegal | None = None,
-        scenarios: SourceName = "uniform",
+        scenarios: str = "uniform",
         use_dataset: bool = False,
         dataset: Literal["self_play", "dialogues"] = "self_play",
         split: str | None = None,

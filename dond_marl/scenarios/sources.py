@@ -6,6 +6,8 @@
 ``lewis``      the legal scenario space of Lewis et al. 2017 (section 2.1), enumerated: 5,295 ordered scenarios.
 ``self_play``  the scenarios of the 4,086 published self-play games (:mod:`dond_marl.scenarios.data`).
 ``dialogues``  the scenarios of the published human dialogues.
+``FILE``       the scenarios of a file of one's own (:mod:`dond_marl.scenarios.own_files`). They count as a part of
+               ``lewis`` where all are legal there, otherwise of ``uniform``, with a budget if all pools are worth it.
 
 A *private view* is a pool with the values of one seat: all that a seat observes before the first act. Two views that
 become equal when the items are renamed are one *canonical* view; ``lewis`` holds 80 of them, numbered here in
@@ -26,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ from dond_marl.errors import InputError, quote
 from dond_marl.game import MAX_COUNT, MAX_VALUE, Scenario, as_integer
 from dond_marl.randomness import generator
 from dond_marl.scenarios import data
+from dond_marl.scenarios.own_files import SUFFIXES, is_file_name, read_scenarios
 from dond_marl.splits import grid
 
 LEWIS_MAX_COUNT = 4  # items of one type in every published pool
@@ -51,8 +54,8 @@ DIGIT = max(MAX_COUNT, MAX_VALUE) + 1  # counts and values are digits of this ba
 # lewis_space(), 392 of 5,295. None occurs in ``selfplay.txt``. They hold out pairings only: each of their 253 views
 # occurs in other scenarios too, in the same seat. A test rebuilds the list from the file.
 PAPER_TEST = Path(__file__).with_name("paper_test.json")
-SourceName = Literal["uniform", "lewis", "self_play", "dialogues"]
-SOURCES: tuple[str, ...] = get_args(SourceName)
+SOURCES = ("uniform", "lewis", "self_play", "dialogues")
+SOURCE_NAMES = f"one of {', '.join(SOURCES)}, or the path of a file ({', '.join(SUFFIXES)})"
 DATASETS = ("self_play", "dialogues")
 OF_CONTESTS = {"haggling": 7, "contest": 6}  # splits of uniform: the most items of their pools, of which 3 is the least
 SPLITS: dict[str, tuple[str, ...]] = {
@@ -193,7 +196,7 @@ class ScenarioSource:
     """
 
     name: str
-    split: str | None = None
+    split: str | None = None  # or the name of a file, without its folder
     table: Scenarios | None = None
     max_count: int = LEWIS_MAX_COUNT
     budget: int | None = None  # points; only scenarios worth exactly this to both seats
@@ -210,7 +213,9 @@ class ScenarioSource:
 
     @property
     def label(self) -> str:
-        return self.prior if self.split is None else f"{self.prior}, split {self.split}"
+        if self.split is None:
+            return self.prior
+        return f"{self.prior}, {self.split if is_file_name(self.split) else f'split {self.split}'}"
 
     def digest(self) -> str:
         """SHA-256 of the distribution, independent of where its files lie."""
@@ -273,8 +278,8 @@ def open_source(
 ) -> ScenarioSource:
     """The scenario source of these settings. Raises :class:`ScenarioError` or :class:`data.DataError`.
 
-    ``use_dataset=True`` is the same as ``scenarios=dataset``. ``normalize=True`` keeps only the scenarios worth exactly
-    ``points_budget`` to both seats.
+    ``scenarios`` may be the path of a file. ``use_dataset=True`` is the same as ``scenarios=dataset``.
+    ``normalize=True`` keeps only the scenarios worth exactly ``points_budget`` to both seats.
     """
     for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
         if not isinstance(value, bool):
@@ -283,9 +288,9 @@ def open_source(
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
         raise ScenarioError(f"max_count must be an integer in 1..{MAX_COUNT}; got {quote(max_count)}")
-    if (budget := as_integer(points_budget)) is None:
+    if (points := as_integer(points_budget)) is None:
         raise ScenarioError(f"points_budget must be an integer; got {quote(points_budget)}")
-    max_count, points_budget = limit, budget
+    max_count, points_budget = limit, points
     if split in OF_CONTESTS and points_budget != LEWIS_POOL_VALUE:
         raise ScenarioError(f"every pool of split={split!r} is worth points_budget={LEWIS_POOL_VALUE} to both seats")
     normalize = normalize or split in OF_CONTESTS
@@ -300,6 +305,8 @@ def open_source(
         table = Scenarios(*data.load_self_play(data_dir), name)
     elif name == "dialogues":
         table = Scenarios(*data.load_dialogue_scenarios(split or "train", data_dir), name)
+    elif is_file_name(name):
+        table, split = Scenarios(*read_scenarios(name)), Path(name).name
     if table is not None and int(table.counts.max()) > max_count:
         raise ScenarioError(
             f"{name} holds pools with {int(table.counts.max())} items of one type, more than max_count={max_count}; "
@@ -307,7 +314,10 @@ def open_source(
         )
     if normalize and table is not None:
         table = table.rows(np.flatnonzero((table.pool_values == points_budget).all(axis=1)))
-    source = ScenarioSource(name, split, table, max_count, points_budget if normalize else None)
+    budget: int | None = points_budget if normalize else None
+    if is_file_name(name) and table is not None:
+        name, budget = _family(table, budget)
+    source = ScenarioSource(name, split, table, max_count, budget)
     empty = (
         table.size == 0 if table is not None else normalize and not len(_budget_weights(max_count, points_budget)[0])
     )
@@ -319,11 +329,21 @@ def open_source(
     return source
 
 
+def _family(table: Scenarios, budget: int | None) -> tuple[str, int | None]:
+    """The source that scenarios of a file count as a part of, and the worth of every pool, if it limits the values."""
+    space = numbers_of(lewis_space().counts, lewis_space().utilities.reshape(-1, 6))
+    if np.isin(numbers_of(table.counts, table.utilities.reshape(-1, 6)), space).all():
+        return "lewis", budget
+    worth = np.unique(table.pool_values)
+    return "uniform", int(worth[0]) if len(worth) == 1 else budget
+
+
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
     """The source's name from the three settings. Raises :class:`ScenarioError` where they contradict each other."""
-    for setting, value, names in (("scenarios", scenarios, SOURCES), ("dataset", dataset, DATASETS)):
-        if value not in names:
-            raise ScenarioError(f"{setting} must be one of {', '.join(names)}; got {quote(value)}")
+    if scenarios not in SOURCES and not is_file_name(scenarios):
+        raise ScenarioError(f"scenarios must be {SOURCE_NAMES}; got {quote(scenarios)}")
+    if dataset not in DATASETS:
+        raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {quote(dataset)}")
     if not use_dataset and dataset not in ("self_play", scenarios):
         raise ScenarioError(f"dataset={dataset!r} needs use_dataset=True; or give scenarios={dataset!r} instead")
     if use_dataset and scenarios not in ("uniform", dataset):
@@ -336,7 +356,7 @@ def check_split(name: str, split: str | None) -> str | None:
 
     Raises :class:`ScenarioError`.
     """
-    splits = SPLITS[name]
+    splits = SPLITS.get(name, ())  # a file has none
     if split is None:
         return DEFAULT_SPLITS.get(name)
     if split not in splits:

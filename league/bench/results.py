@@ -11,11 +11,13 @@ import hashlib
 import json
 import lzma
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, quote
 from dond_marl.files import append_lines, finished_lines, read_row
 from dond_marl.records.files import write_durably
 from partners.rosters import DEV2, FORMER, load_rosters
@@ -54,15 +56,16 @@ def append(path: Path, row: Mapping[str, Any], check: Callable[[bytes, Path, int
 
 
 def read(paths: Iterable[Path]) -> list[Row]:
-    """The rows of the files, in order; a last line that was never finished is passed over.
+    """The rows of the files, and of those ending in ``.jsonl`` in a folder, in order.
 
+    A last line that was never finished is passed over.
     Rows that were measured when the roster dev2 was called test name it dev2, by the hash of its members.
 
     Raises :class:`ResultsError` for a file that is not there, and :class:`~dond_marl.errors.InputError` for a damaged
     line.
     """
     rows = []
-    for path in paths:
+    for path in chain.from_iterable(sorted(path.glob("*.jsonl")) if path.is_dir() else [path] for path in paths):
         if not has_results(path):
             raise ResultsError(
                 f"{path}: no such results file; `dond bench OCCUPANT --against dev --results {path}` writes it"
@@ -89,6 +92,30 @@ def _compressed_lines(path: Path) -> list[bytes]:
         return lzma.decompress(source.read_bytes()).splitlines(keepends=True) if source.is_file() else []
     except lzma.LZMAError as error:
         raise ResultsError(f"{source}: damaged ({error}); restore the file") from None
+
+
+def submit(rows: Iterable[Row], name: str, by: str, command: str, folder: Path) -> Path:
+    """Write the rows of the arm ``name`` to a file of ``folder``, signed off; a results file that :func:`read` reads.
+
+    ``by``: who signs them off. ``command``: how they were measured. Raises :class:`ResultsError` where there are none
+    or they are of sources that no commit holds.
+    """
+    rows = list(rows)
+    chosen = [row for row in rows if row["submission"]["name"] == name]
+    if not chosen:
+        names = ", ".join(sorted({row["submission"]["name"] for row in rows})) or "none"
+        raise ResultsError(f"no row is called {quote(name)}; there are {names}")
+    if any(row["code"].get("changed_since") for row in chosen):
+        raise ResultsError(f"{name} was measured by sources that no commit holds; commit them and measure it anew")
+    if not (by.strip() and command.strip()):
+        raise ResultsError("--by and --command are texts: who signs the rows off, and how they were measured")
+    signed = [seal_row({**row, "signed_off": {"by": by, "command": command}}) for row in chosen]
+    stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "arm"
+    path = folder / f"{stem}-{digest({'rows': [row['sha256'] for row in signed]})[:8]}.jsonl"
+    path.unlink(missing_ok=True)
+    for row in signed:
+        append(path, row)
+    return path
 
 
 def store(paths: Iterable[Path]) -> None:

@@ -25,7 +25,7 @@ from dond_marl.statistics import UNKNOWN, Estimate
 
 Unit = Literal[
     "points", "share", "difference", "difference of shares", "count", "acts", "ratio", "nats", "p-value",
-    "seconds",
+    "seconds", "Elo",
 ]  # fmt: skip
 UNITS: dict[Unit, tuple[str, str]] = {  # in words, and how a number is written; z: no minus sign before a rounded 0
     "points": ("points of ten", "z.2f"),
@@ -38,6 +38,7 @@ UNITS: dict[Unit, tuple[str, str]] = {  # in words, and how a number is written;
     "nats": ("nats", "z.3f"),
     "p-value": ("p-value", "z.2g"),
     "seconds": ("seconds", "z.1f"),
+    "Elo": ("Elo", "z.0f"),
 }
 FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001  # first letters of formulas; some spreadsheets fold widths
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?(e[+-]?\d+)?|inf|nan)", re.ASCII)

@@ -34,7 +34,7 @@ class TensorBoard:
     """TensorBoard events in the run's folder; steps from ``first`` on replace those of before a resume."""
 
     def __init__(self, folder: Path, first: int, settings: Settings) -> None:
-        from torch.utils.tensorboard import SummaryWriter  # slow to import
+        from tensorboardX import SummaryWriter  # writes events alone: TensorBoard itself brings a server, 50 MB
 
         self._events: Any = SummaryWriter(str(folder), purge_step=first)
         lines = (f"    {name}: {value}" for name, value in flat_settings(settings).items())

@@ -15,9 +15,9 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationError, Va
 from dond_marl.errors import quote
 from dond_marl.game import Disagree
 from dond_marl.occupants import OccupantNameError, Spec, missing_needs, names_file, pin_spec, read_spec
-from dond_marl.scenarios.sources import SourceName
+from dond_marl.scenarios.sources import SOURCE_NAMES
 from league.settings.layers import format_path, replace_source
-from league.settings.sections import AS_TEXT, EnvConfig, HintsConfig, Section, optional, permission, wrong
+from league.settings.sections import AS_TEXT, EnvConfig, HintsConfig, Section, SourceName, optional, permission, wrong
 from league.settings.training import Hyperparameters, RewardName
 
 LearnerRole = Literal["main", "main_exploiter", "league_exploiter"]
@@ -183,7 +183,7 @@ class StageEnv(Section):
 
     max_turns: int | None = Field(default=None, ge=1, le=100)
     disagree: Disagree | None = None
-    scenarios: SourceName | None = None
+    scenarios: SourceName | None = Field(default=None, description=SOURCE_NAMES)
     split: str | None = Field(default=None, description="text")
     reveal_partner_utilities: bool | None = None
 

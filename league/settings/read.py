@@ -247,6 +247,7 @@ class Config(Section):
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
         unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
         display = {key: LeagueConfig.model_fields[key].default for key in DISPLAY}
+        unused["scenarios"] = self.env.portable_scenarios()
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -39,18 +40,20 @@ from dond_marl.occupants import (
     short_names,
     unpin_spec,
 )
+from dond_marl.scenarios.own_files import is_file_name
 from dond_marl.scenarios.sources import (
     DATASETS,
     LEWIS_MAX_COUNT,
     LEWIS_POOL_VALUE,
+    SOURCE_NAMES,
+    SOURCES,
     ScenarioError,
     ScenarioSource,
-    SourceName,
     check_split,
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
-from league.settings.layers import Path
+from league.settings.layers import Path, suggest
 from partners.catalogue import UNSCRIPTED
 from partners.llm.service import GROQ_MODEL, Provider
 from partners.network.occupants import resolve_fallback
@@ -97,9 +100,16 @@ def _printable(text: str) -> str:
     return text
 
 
+def _source(text: str) -> str:
+    if text not in SOURCES and not is_file_name(text):
+        raise wrong(f"must be {SOURCE_NAMES}; got {quote(text)}{suggest(text, SOURCES)}")
+    return text
+
+
 AS_TEXT = PlainSerializer(str, return_type=str, when_used="json")
 Occupant = Annotated[Spec, PlainValidator(_occupant), AS_TEXT]
 PathText = Annotated[str, AfterValidator(_printable)]
+SourceName = Annotated[PathText, AfterValidator(_source)]
 SHAPING = ("max_turns", "max_count", "reveal_partner_utilities")  # what the spaces of an environment depend on
 
 
@@ -154,7 +164,7 @@ class EnvConfig(Section):
     partner: Occupant = Spec("heuristic")
     max_turns: int = Field(default=10, ge=1, le=100)
     disagree: Disagree = "ends"
-    scenarios: SourceName = "uniform"
+    scenarios: SourceName = Field(default="uniform", description=SOURCE_NAMES)
     use_dataset: bool = False
     dataset: Literal["self_play", "dialogues"] = "self_play"
     split: str | None = Field(default=None, description="text")
@@ -204,7 +214,9 @@ class EnvConfig(Section):
     @model_validator(mode="after")
     def _check_scenarios(self) -> EnvConfig:
         """Check that the source holds scenarios."""
-        if self.scenarios in DATASETS:  # opened when it is used; what every published pool is like is known before
+        if is_file_name(self.scenarios):  # opened when it is used
+            return self
+        if self.scenarios in DATASETS:  # so are these; what every published pool is like is known before
             if self.max_count < LEWIS_MAX_COUNT:
                 raise wrong(f"{self.scenarios} holds pools with {LEWIS_MAX_COUNT} items of one type", "max_count")
             if self.normalize and self.points_budget != LEWIS_POOL_VALUE:
@@ -226,6 +238,12 @@ class EnvConfig(Section):
             points_budget=self.points_budget,
             max_count=self.max_count,
         )
+
+    def portable_scenarios(self) -> str:
+        """The source's name without a folder; that of a file with its digest."""
+        if not is_file_name(self.scenarios):
+            return self.scenarios
+        return f"{FilePath(self.scenarios).name} {self.open_source().digest()}"
 
     def resolve_partner(self) -> EnvConfig:
         """These settings with the partner's ``fallback`` as the partner, if the partner's checkpoint is missing.

@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.game import SEATS
-from dond_marl.statistics import Estimate
+from dond_marl.statistics import UNKNOWN, Estimate
 from league.figures.rows import wide_row, write_csv
 from league.play.values import CAUSES, Answers
 from league.standings.crossplay import CrossPlay, share
+from league.standings.ratings import elo
 
 Responses = Mapping[str, tuple[float, float]]  # by member: points of ten of a best response to it, in each seat
 ROUNDING = 1e-6  # points of ten
@@ -39,6 +41,7 @@ class Standing(NamedTuple):
     answers: Answers  # own decisions and fallbacks, failed matches included
     failed: int  # failed matches by its fault
     impossible: bool  # its games are recorded as paying more than is possible: a bug
+    elo: Estimate = UNKNOWN  # by games won against the others, see :func:`league.standings.ratings.elo`
 
     @property
     def has_rank(self) -> bool:
@@ -61,7 +64,12 @@ def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None =
 
     ``confidence`` is two-sided, in (0, 1). ``responses``: points of best responses to some of the members.
     """
-    standings = [_standing(cross, member, confidence, responses or {}) for member in cross.members]
+    rated, width = elo(cross.payoffs()), NormalDist().inv_cdf((1 + confidence) / 2)
+    standings = []
+    for member, rating, error in zip(cross.members, *map(np.ndarray.tolist, rated), strict=True):
+        row = _standing(cross, member, confidence, responses or {})
+        interval = Estimate(rating, row.points.n, rating - width * error, rating + width * error)
+        standings.append(row._replace(elo=interval))
     return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
 
 
@@ -114,6 +122,7 @@ def write_ladder(path: Path, standings: Sequence[Standing]) -> None:
                 **dict(zip(SEATS, row.as_seat, strict=True)),
                 "of_nash": row.of_nash,
                 "of_response": row.of_response,
+                "elo": row.elo,
                 "of_response_games": row.of_response.n,
                 "left_to_partner": row.left,
                 "deal_rate": row.deals,

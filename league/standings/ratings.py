@@ -4,11 +4,13 @@ A cell with few games is shrunk towards the additive prediction of :func:`take_g
 opponent gives, and the seat), never towards a constant; the strength is estimated from the accuracy of that prediction
 (empirical Bayes: Efron & Morris 1975; Morris 1983). Intervals come from a Bayesian bootstrap (Rubin 1981): groups of
 scenarios, the sampling units, get random weights (:func:`league.figures.tally.scenario_weights`) and the rating is
-computed again. Another rating is :func:`league.standings.meta_game.deviation_rating`. Points of ten. N = members.
+computed again. Other ratings are :func:`elo`, by games won, and
+:func:`league.standings.meta_game.deviation_rating`. Points of ten. N = members.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +24,8 @@ STRENGTHS = (1.0, 200.0)  # bounds of the estimated weight, in games
 POPOVICIU = TEN**2 / 4  # the largest variance of points between 0 and 10 (Popoviciu 1935)
 RIDGE = 0.5  # ridge penalty in cells: a member with 11 opponents in both seats is shrunk by 2 %
 RELIABLE = 8.0  # games with which a cell has half its full weight
+ELO_MEAN, ELO_SCALE = 1500.0, 400 / math.log(10)  # the mean member; 400 more are odds of ten to one
+DRAWN = 0.1  # games that each member has drawn with the mean member, so that the Elo of one that wins all is finite
 ALIKE = 0.25  # points of ten; a root mean square distance of cells from which two members count as two
 
 
@@ -149,3 +153,45 @@ def distinctness(payoffs: Payoffs) -> Table:
         alike[member] = likeness.sum()
     shares: Table = 1 / alike
     return shares
+
+
+class Elo(NamedTuple):
+    """Elo of each member and its standard error, ``[N]``; ``nan`` for members that have met no other."""
+
+    rating: Table
+    error: Table
+
+
+def elo(payoffs: Payoffs) -> Elo:
+    """The Elo of each member from games with others: the seat with more of its whole has won, a draw is half a win.
+
+    The maximum-likelihood fit of all games at once (Bradley & Terry 1952), in which opponents count about equally, as
+    in :func:`take_give`, and the order of games does not matter. Errors are those of a misspecified likelihood (White
+    1982); games of one group of scenarios count as fewer, by as much as the points of their cell spread more.
+    """
+    size = len(payoffs.games)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        independent = np.where(payoffs.error > 0, payoffs.variance / payoffs.error, payoffs.games)
+    other = ~np.eye(size, dtype=bool)
+    number = np.where(other, np.fmin(independent, payoffs.games).sum(axis=1), 0.0)  # [N, N] of both seats
+    games = np.where(other, payoffs.games.sum(axis=1), 0.0)
+    won = np.nan_to_num((np.nan_to_num(payoffs.won) * payoffs.games).sum(axis=1) / np.where(games > 0, games, np.nan))
+    weight = games / (games + RELIABLE)
+    strength = np.zeros(size)  # in units of ELO_SCALE
+    for _ in range(100):
+        expected = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+        drawn = 1 / (1 + np.exp(-strength))
+        slope = (weight * (won - expected)).sum(axis=1) + DRAWN * (0.5 - drawn)
+        spread = weight * expected * (1 - expected)
+        curvature = np.diag(spread.sum(axis=1) + DRAWN * drawn * (1 - drawn)) - spread
+        step = np.linalg.solve(curvature, slope)
+        strength += step / max(1.0, float(np.abs(step).max(initial=0.0)))
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    # The slopes of two members share the chance of their games, with opposite signs.
+    chance = weight**2 * expected * (1 - expected) / np.where(number > 0, number, np.inf)
+    inverse = np.linalg.inv(curvature)
+    variance = inverse @ (np.diag(chance.sum(axis=1)) - chance) @ inverse
+    unknown = np.where(games.any(axis=1), 0.0, np.nan)
+    rating = ELO_MEAN + ELO_SCALE * (strength - np.mean(strength[games.any(axis=1)] if games.any() else strength))
+    return Elo(rating + unknown, ELO_SCALE * np.sqrt(np.maximum(variance.diagonal(), 0.0)) + unknown)

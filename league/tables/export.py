@@ -232,6 +232,7 @@ def _rating_batches(ledger: ReadLedger, _: RunDirectory, __: Notify) -> Iterator
             "points": row.points,
             **{f"as_{seat}": points for seat, points in zip(SEATS, row.as_seat, strict=True)},
             "deals": row.deals,
+            "elo": row.elo,
             **ratings_of(findings, row.member),
         }
         for rank, row in enumerate(ladder_of(cross, config.league.confidence), start=1)
@@ -328,6 +329,7 @@ TABLES: Mapping[str, ExportedTable] = {
             *_bounds_columns("as_seat_0", "the same as seat_0, which opens"),
             *_bounds_columns("as_seat_1", "the same as seat_1"),
             Column("deals", "number", "share of games with a deal, 0..1"),
+            *_bounds_columns("elo", "Elo by games won against all others, 1500 for the mean member"),
             *_bounds_columns("take", "points of ten above the mean member's"),
             *_bounds_columns("give", "points of ten that its opponents get above the mean"),
             *_bounds_columns(

@@ -28,7 +28,16 @@ from league.tables.figures import with_margin
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
 MIXTURES = (WELFARE, NASH)
-SHORT_COLUMNS = ("points of ten", "of response", "as seat_0", "as seat_1", "deals", ANSWERED_HEADING, "failed matches")
+SHORT_COLUMNS = (
+    "points of ten",
+    "Elo",
+    "of response",
+    "as seat_0",
+    "as seat_1",
+    "deals",
+    ANSWERED_HEADING,
+    "failed matches",
+)
 MOST_CELLS = 60  # members across the cross-play table
 SHORT_ROWS = 15  # of the ladder that a league ends with
 SAMPLED = (
@@ -85,6 +94,10 @@ def ladder(
             f"known ({responses} of {len(standings)})."
         )
     if details:
+        notes.append(
+            "Elo: by games won, in which a member got more of its whole than the other; a draw is half a win, and 1500 "
+            "the mean member. Points are what counts."
+        )
         notes.append(
             "Of Nash: as a share of the points at the Nash points of the same scenarios. Figures without an interval "
             f"are plain means. Games that learners played before they last changed count less, so n, at most {most:,}, "
@@ -145,6 +158,7 @@ def ladder_table(
             "points of ten": Figure(row.points),
             "of response": Figure(row.of_response, "share"),
             "of Nash": Figure(row.of_nash, "share"),
+            "Elo": Figure(row.elo, "Elo"),
             "as seat_0": Figure(row.as_seat[0]),
             "as seat_1": Figure(row.as_seat[1]),
             "left to partner": number_cell(row.left, n=row.points.n),

@@ -25,7 +25,7 @@ from dond_marl.game import (
     as_seat,
     forfeit,
 )
-from dond_marl.scenarios.sources import SourceName, open_source
+from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
 from partners.llm.prompt import Shipped, Template, load_template, with_correction
 from partners.llm.reply import LegalReply, Reading, Reason, legal_rows, read_reply
@@ -43,7 +43,7 @@ class GameRow(TypedDict):
 
 
 def rows(
-    games: int, *, scenarios: SourceName = "lewis", split: str | None = None, seed: int = 0, start: int = 0
+    games: int, *, scenarios: str = "lewis", split: str | None = None, seed: int = 0, start: int = 0
 ) -> list[GameRow]:
     """Games ``start`` to ``start + games`` of the endless sequence of ``seed``: each scenario twice, the seat swapped.
 

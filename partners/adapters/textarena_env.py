@@ -13,7 +13,6 @@ import textarena as ta
 from textarena.wrappers import GameMessagesAndCurrentBoardObservationWrapper, LLMObservationWrapper
 
 from dond_marl.records.transcript import describe_act, transcript
-from dond_marl.scenarios.sources import SourceName
 from partners.adapters.spoken import Manner, SpokenGame, rows
 from partners.llm.prompt import CORRECTIONS, Template
 
@@ -35,7 +34,7 @@ class DealOrNoDealEnv(ta.Env):  # type: ignore[misc]  # TextArena ships no types
     def __init__(
         self,
         *,
-        scenarios: SourceName = "lewis",
+        scenarios: str = "lewis",
         split: str | None = None,
         row: dict[str, Any] | None = None,
         **manner: Any,

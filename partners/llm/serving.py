@@ -1,9 +1,7 @@
-"""A server on this machine that offers occupants as language models, by OpenAI's chat protocol.
+"""Occupants as language models by OpenAI's protocols: bodies of answers, which :mod:`dond.web.model_server` serves.
 
-``POST /v1/chat/completions`` takes the last message of the user, which must be a prompt of this game, and answers with
-one legal line of JSON; ``GET /v1/models`` lists the occupants. Groq's SDK finds both under ``/openai/v1``. The server
-listens on the loopback address only, and refuses requests without a local ``Host``. Source of the shapes: OpenAI's API
-reference, chat completions and models.
+``chat/completions`` and ``responses`` take the last message of the user, which must be a prompt of this game, and
+answer with one legal line of JSON; ``models`` lists the occupants. Source of the shapes: OpenAI's API reference.
 
 A prompt is parsed by its own template, turned into a regular expression, and must be what the template makes of the
 position that was read. Values that the prompt hides are zeros, as in the seat's own view. Messages are parsed.
@@ -13,16 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import threading
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from dond_marl.envs.turn import only_action, only_message, turn_for, turn_of
-from dond_marl.errors import InputError, error_line, quote
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act, Action, IllegalAct, Rules, Scenario, State, Triple, apply, as_integer
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
@@ -38,9 +34,7 @@ from partners.llm.prompt import (
 from partners.llm.remote.chat import content_text
 from partners.llm.reply import reply_line
 
-HOST = "127.0.0.1"
-MAX_BYTES = 1_000_000  # of a request's body
-_LOCAL_HOSTS = ("127.0.0.1", "localhost")
+Document = dict[str, Any]
 
 _TRIPLE = r"\d{1,2}(?:,\d{1,2}){2}"
 _DISAGREE = {disagree_rule(rules): rules.disagree for rules in (Rules(), Rules(disagree="rejects"))}
@@ -90,37 +84,58 @@ def read_prompt(text: str) -> PromptPosition:
     )
 
 
-class PolicyServer(ThreadingHTTPServer):
-    """Serves ``occupants`` by name until :meth:`shutdown`; ``port`` 0 is any free one. Raises ``OSError``.
+class ServedOccupants:
+    """``occupants`` by name as models.
 
     ``prior``: the scenario distribution's name, part of what the seats see. An occupant's random numbers are a function
-    of the request's ``seed`` and of the values and pool of its seat, so that one prompt has one answer.
+    of the request's ``seed`` and of the values and pool of its seat, so that one prompt has one answer. Requests are
+    answered by :meth:`completion` and :meth:`response`, which raise :class:`RequestRefused` and :class:`UnreadPrompt`.
     """
 
-    daemon_threads = True
-
-    def __init__(self, occupants: Mapping[str, Partner], port: int = 0, *, prior: str = "lewis") -> None:
+    def __init__(self, occupants: Mapping[str, Partner], *, prior: str = "lewis") -> None:
         self.occupants, self.prior = dict(occupants), prior
         self._occupant_lock = threading.Lock()
-        super().__init__((HOST, port), _Handler)
 
-    @property
-    def url(self) -> str:
-        """The ``base_url`` for clients."""
-        return f"http://{HOST}:{self.server_address[1]}/v1"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error of a request in the terminal; a client that went away is none."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-    def models(self) -> dict[str, Any]:
+    def models(self) -> Document:
         """The body of ``GET /v1/models``."""
         entries = [{"id": name, "object": "model", "created": 0, "owned_by": "dond-marl"} for name in self.occupants]
         return {"object": "list", "data": entries}
 
-    def completion(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a chat completion's body. Raises :class:`RequestRefused` and :class:`UnreadPrompt`."""
+    def completion(self, request: Document) -> Document:
+        """The answer to a chat completion's body."""
+        name, line = self._answer(request, request.get("messages"))
+        message = {"role": "assistant", "content": line}
+        return {
+            "id": f"chatcmpl-{_number(line)}",
+            "object": "chat.completion",
+            "created": 0,
+            "model": name,
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        }
+
+    def response(self, request: Document) -> Document:
+        """The answer to the body of ``POST /v1/responses``, whose input is a text or messages."""
+        name, line = self._answer(request, request.get("input"))
+        part = {"type": "output_text", "text": line, "annotations": []}
+        output = {"id": f"msg_{_number(line)}", "type": "message", "status": "completed", "role": "assistant"}
+        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        return {
+            "id": f"resp_{_number(line)}",
+            "object": "response",
+            "created_at": 0,
+            "status": "completed",
+            "model": name,
+            "output": [{**output, "content": [part]}],
+            "parallel_tool_calls": False,
+            "tool_choice": "none",
+            "tools": [],
+            "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **details},
+            **dict.fromkeys(("error", "incomplete_details", "instructions", "metadata", "temperature", "top_p")),
+        }
+
+    def _answer(self, request: Document, messages: object) -> tuple[str, str]:
+        """The model's name, and its line after ``messages``, which may be a text."""
         name = request.get("model")
         if not isinstance(name, str) or name not in self.occupants:
             raise RequestRefused(f"no model {quote(name)} is served here; there are {', '.join(self.occupants)}", 404)
@@ -129,16 +144,8 @@ class PolicyServer(ThreadingHTTPServer):
         seed = as_integer(request.get("seed") or 0)
         if seed is None or seed < 0:
             raise RequestRefused(f"seed must be a whole number from 0 up; got {quote(request['seed'])}")
-        line = self.line(self.occupants[name], _last_user_text(request.get("messages")), seed)
-        message = {"role": "assistant", "content": line}
-        return {
-            "id": f"chatcmpl-{zlib.crc32(line.encode()):08x}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": name,
-            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-        }
+        prompt = messages if isinstance(messages, str) else _last_user_text(messages)
+        return name, self.line(self.occupants[name], prompt, seed)
 
     def line(self, occupant: Partner, prompt: str, seed: int = 0) -> str:
         """The act of ``occupant`` in the position of ``prompt``, as a language model's reply."""
@@ -153,66 +160,17 @@ class PolicyServer(ThreadingHTTPServer):
         return reply_line(only_action(decisions), round(float(decisions.confidence[0]), 6), message)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: PolicyServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_GET(self) -> None:
-        self._respond("/v1/models", self.server.models)
-
-    def do_POST(self) -> None:
-        self._respond("/v1/chat/completions", self._complete)
-
-    def log_message(self, format: str, *_: Any) -> None:  # noqa: A002  # the name is its base's
-        """Log nothing of each request."""
-
-    def _respond(self, path: str, answer: Callable[[], dict[str, Any] | bytes]) -> None:
-        """Send the ``answer`` of the only ``path`` of this method: JSON, or the bytes of an event stream."""
-        try:
-            if self.headers.get("Host", "").partition(":")[0] not in _LOCAL_HOSTS:
-                raise RequestRefused("this server answers this machine only, under 127.0.0.1 or localhost", 403)
-            if self.path.partition("?")[0].rstrip("/").removeprefix("/openai") != path:
-                raise RequestRefused("there are GET /v1/models and POST /v1/chat/completions", 404)
-            status, document = 200, answer()
-        except InputError as error:
-            status, document = getattr(error, "status", 400), _error(str(error), "invalid_request_error")
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # the occupant's
-            status, document = 500, _error(f"the occupant failed: {error_line(error)}", "server_error")
-        body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        self.close_connection |= status != 200  # the request's body may be unread
-        self.send_response(status)
-        self.send_header("Content-Type", "text/event-stream" if body is document else "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def _complete(self) -> dict[str, Any] | bytes:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MAX_BYTES:
-            raise RequestRefused(f"a request needs its Content-Length, of at most {MAX_BYTES:,} bytes", 413)
-        try:
-            request = json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError):
-            request = None
-        if not isinstance(request, dict):
-            raise RequestRefused("the body is no JSON object")
-        completion = self.server.completion(request)
-        return _event_stream(completion) if request.get("stream") else completion
-
-
 def _last_user_text(messages: object) -> str:
     """The text of the user's last message, its parts joined. Raises :class:`RequestRefused`."""
     for message in reversed(messages if isinstance(messages, list) else []):
         if isinstance(message, dict) and message.get("role") == "user":
             return content_text(message.get("content"))
-    raise RequestRefused("messages must be a list that holds a text of role user")
+    raise RequestRefused("messages (input, of a response) must be a list that holds a text of role user")
 
 
-def _event_stream(completion: Mapping[str, Any]) -> bytes:
-    """A completion as server-sent events, for clients that stream: the message, then the finish reason and usage."""
+def completion_events(completion: Document) -> bytes:
+    """A completion as server-sent events: the message, then the finish reason and usage."""
     message = completion["choices"][0]["message"]
-    events = [({**message}, None, None), ({}, "stop", completion["usage"])]
     chunks = [
         {
             **completion,
@@ -220,13 +178,43 @@ def _event_stream(completion: Mapping[str, Any]) -> bytes:
             "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}],
             "usage": usage,
         }
-        for delta, reason, usage in events
+        for delta, reason, usage in [({**message}, None, None), ({}, "stop", completion["usage"])]
     ]
     return b"".join(f"data: {text}\n\n".encode() for text in (*map(json.dumps, chunks), "[DONE]"))
 
 
-def _error(message: str, kind: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+def response_events(response: Document) -> bytes:
+    """A response as server-sent events: begun, its item and part added, the text at once, and all of them done."""
+    (item,) = response["output"]
+    (part,) = item["content"]
+    begun, empty = {**response, "status": "in_progress", "output": []}, {**part, "text": ""}
+    at = {"output_index": 0, "item_id": item["id"], "content_index": 0}
+    events: Iterable[tuple[str, Document]] = (
+        ("created", {"response": begun}),
+        ("output_item.added", {"output_index": 0, "item": {**item, "status": "in_progress", "content": []}}),
+        ("content_part.added", {**at, "part": empty}),
+        ("output_text.delta", {**at, "delta": part["text"], "logprobs": []}),
+        ("output_text.done", {**at, "text": part["text"], "logprobs": []}),
+        ("content_part.done", {**at, "part": part}),
+        ("output_item.done", {"output_index": 0, "item": item}),
+        ("completed", {"response": response}),
+    )
+    documents = [
+        {"type": f"response.{kind}", "sequence_number": number, **rest} for number, (kind, rest) in enumerate(events)
+    ]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in documents)
+
+
+# Each path with its method on a body, and how its answer is streamed.
+ANSWERS: dict[str, tuple[Callable[[ServedOccupants, Document], Document], Callable[[Document], bytes]]] = {
+    "/v1/chat/completions": (ServedOccupants.completion, completion_events),
+    "/v1/responses": (ServedOccupants.response, response_events),
+}
+
+
+def _number(line: str) -> str:
+    """The number in an answer's id."""
+    return f"{zlib.crc32(line.encode()):08x}"
 
 
 @lru_cache(maxsize=1)

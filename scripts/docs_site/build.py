@@ -16,7 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE, SITE = ROOT / "build" / "docs", ROOT / "site"
-TOP = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")  # pages outside docs
+TOP = {  # pages outside docs, and their names in the site
+    **{name: name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")},
+    "leaderboard/README.md": "LEADERBOARD.md",
+}
 SHOWN = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".txt": "text"}  # files that a page can show
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)\s]*)?(\))")
 
@@ -33,17 +36,19 @@ def stage() -> None:
     """Copy the pages to ``build/docs`` with rewritten links."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(ROOT / "docs", STAGE)
-    for page in [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / name for name in TOP)]:
+    pages = {page: page.name for page in sorted((ROOT / "docs").glob("*.md"))}
+    for page, name in (pages | {ROOT / path: name for path, name in TOP.items()}).items():
         text = page.read_text(encoding="utf-8")
-        (STAGE / page.name).write_text(LINK.sub(partial(_staged_link, folder=page.parent), text), encoding="utf-8")
+        (STAGE / name).write_text(LINK.sub(partial(_staged_link, folder=page.parent), text), encoding="utf-8")
 
 
 def _staged_link(link: re.Match[str], folder: Path) -> str:
     """A link of a page in ``folder``, rewritten for the staged copy of the page."""
     before, path, anchor, after = link.groups(default="")
     target = (folder / path).resolve()
-    if target.parent == ROOT / "docs" or (target.parent == ROOT and target.name in TOP):
-        return f"{before}{target.name}{anchor}{after}"
+    outside = {ROOT / path: name for path, name in TOP.items()}
+    if target.parent == ROOT / "docs" or target in outside:
+        return f"{before}{outside.get(target, target.name)}{anchor}{after}"
     if target.is_file() and target.is_relative_to(ROOT / "docs"):  # copied too, such as a notebook
         return f"{before}{target.relative_to(ROOT / 'docs').as_posix()}{anchor}{after}"
     if not target.is_file() or target.suffix not in SHOWN:

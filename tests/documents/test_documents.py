@@ -130,7 +130,7 @@ def test_navigation_lists_every_page():
 
     nav = listed(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"])
     pages = {page.name for page in PAGES if page.parent.name == "docs"}
-    assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
+    assert nav == pages | {"CONTRIBUTING.md", "CHANGELOG.md", "LEADERBOARD.md", "SECURITY.md"}
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def copy(tmp_path, monkeypatch) -> Path:
     """A checkout of the pages and what they link to."""
-    for name in ("docs", "scripts"):
+    for name in ("docs", "leaderboard", "scripts"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("zensical.toml", *build.TOP):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, tmp_path / name)
     for name, place in (("ROOT", tmp_path), ("STAGE", tmp_path / "build" / "docs"), ("SITE", tmp_path / "site")):
         monkeypatch.setattr(build, name, place)
     return tmp_path

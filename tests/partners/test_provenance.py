@@ -11,6 +11,7 @@ from inspect import signature
 import pytest
 
 from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
+from dond_marl.scenarios.sources import open_source
 from partners.catalogue import PARTNERS
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import PolicyNetwork
@@ -27,6 +28,7 @@ from partners.provenance import (
     ancestry,
     confirm_test_unseen,
     declare_provenance,
+    held_out_scenarios,
     human_dialogues,
     identity,
     label,
@@ -232,3 +234,12 @@ def test_programs_include_nested_occupants():
     assert programs(Spec("trembling")) > programs(Spec("heuristic"))  # who is inside by default
     assert programs(parse_spec("not_installed_here(of=linear)")) == {"not_installed_here"}
     assert programs(parse_spec("checkpoint(path='nowhere.json')")) == {"checkpoint"}
+
+
+def test_a_file_of_scenarios_counts_by_what_it_holds(tmp_path):
+    for part, entries in (("train", 0), ("test", 1)):
+        path = tmp_path / f"{part}.jsonl"
+        scenarios = open_source("lewis", split=part).block(0, 0, 5)
+        rows = [{"counts": s.counts, "utilities": s.utilities} for s in map(scenarios.scenario, range(5))]
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        assert len(held_out_scenarios(str(path))) == entries

@@ -23,6 +23,7 @@ from packaging.utils import canonicalize_name
 
 from dond.cli.main import COMMANDS
 from dond_marl.errors import EXTRAS
+from scripts.docs_site.extras import distributions
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -31,6 +32,7 @@ PACKAGES = ("dond_marl", "hints", "partners", "league", "dond")
 # Whose distribution is called otherwise, or that another one brings.
 DISTRIBUTION = {
     "PIL": "pillow",
+    "tensorboardX": "tensorboardx",
     "httpx": "groq",
     "huggingface_hub": "transformers",
     "pydantic_core": "pydantic",
@@ -87,27 +89,9 @@ print(json.dumps([seated, ended]))
 """
 
 
-def needed(requirements: Iterable[str]) -> set[str]:
-    """The installed distributions that these bring, by their canonical names; of ours, what the extra lists."""
-    found: set[str] = set()
-    waiting = [Requirement(each) for each in requirements]
-    while waiting:
-        requirement = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        if name == PROJECT["name"]:
-            waiting += [Requirement(each) for extra in requirement.extras for each in OPTIONAL[extra]]
-        elif name not in found:
-            found.add(name)
-            for line in metadata.requires(name) or []:
-                below = Requirement(line)
-                if below.marker is None or below.marker.evaluate({"extra": ""}):
-                    waiting.append(below)
-    return found
-
-
 def lay_out(folder: Path, requirements: Iterable[str]) -> Path:
     """``folder`` with links to all that the requirements bring."""
-    for name in needed([*PROJECT["dependencies"], *requirements]):
+    for name in distributions([*PROJECT["dependencies"], *requirements]):
         files = metadata.files(name) or []
         home = Path(str(metadata.distribution(name).locate_file("")))
         for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
@@ -134,12 +118,19 @@ def scripted() -> list[str]:
 def test_required_dependencies_are_few_and_light():
     asked = {canonicalize_name(Requirement(each).name) for each in PROJECT["dependencies"]}
     assert {"gymnasium", "numpy", "pettingzoo"} < asked and len(asked) == 3 + OURS
-    assert not needed(PROJECT["dependencies"]) & {"torch", "transformers", "scipy", "pydantic", "pyyaml", "matplotlib"}
+    assert not distributions(PROJECT["dependencies"]) & {
+        "torch",
+        "transformers",
+        "scipy",
+        "pydantic",
+        "pyyaml",
+        "matplotlib",
+    }
 
 
 def test_extra_all_holds_the_specified_packages():
     fixed = {"pettingzoo", "supersuit", "torch", "numpy", "gymnasium", "groq", "transformers", "pyyaml", "pytest"}
-    assert fixed <= needed([*PROJECT["dependencies"], "dond-marl[all]"])
+    assert fixed <= distributions([*PROJECT["dependencies"], "dond-marl[all]"])
 
 
 def test_extras_table_agrees_with_pyproject():
@@ -175,7 +166,7 @@ def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path)
         sentence = re.fullmatch(r"`dond [a-z -]+` needs (\w+), .* pip install -e '\S+\[(\w+)\]', .*\n", err)
         assert code == 2 and out == "" and sentence, words + err
         library, extra = sentence.groups()
-        assert DISTRIBUTION.get(library, library) in needed([f"dond-marl[{extra}]"]), err
+        assert DISTRIBUTION.get(library, library) in distributions([f"dond-marl[{extra}]"]), err
     for words, (code, _, err) in zip(works, ended[len(doors) :], strict=True):
         assert code == 0 and err == "", words + err
 

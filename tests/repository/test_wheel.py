@@ -168,3 +168,24 @@ def test_local_config_has_precedence_over_the_shipped_one(tmp_path, monkeypatch)
         assert preset(other) == other
     (tmp_path / "league.yaml").write_text("{}")
     assert preset(Path("league.yaml")) == Path("league.yaml")
+
+
+@pytest.mark.slow
+def test_pip_installs_from_a_bare_clone(tmp_path):
+    """The commit that is checked out, built by pip without what lies about in the folder."""
+    pytest.importorskip("hatchling", reason="pip install -e '.[dev]' brings what builds the wheel")
+    clone, target = tmp_path / "dond-marl.git", tmp_path / "site"
+    run("git", "clone", "--quiet", "--bare", ROOT, clone, cwd=tmp_path)
+    commit = run("git", "rev-parse", "HEAD", cwd=ROOT).strip()
+    words = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        *words,
+        f"dond-marl @ git+file://localhost{clone}@{commit}",
+        cwd=tmp_path,
+    )
+    code = f"import sys; sys.path.insert(0, {str(target)!r}); import dond_marl; print(dond_marl.__file__)"
+    assert run(sys.executable, "-I", "-c", code, cwd=tmp_path).startswith(str(target))

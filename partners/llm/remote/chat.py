@@ -36,6 +36,7 @@ _MAX_SPLITS = 250  # in a schema; services refuse very large ones, and pools of 
 _TEMPLATE_TOKENS = 512  # the most that a service's chat template adds
 _TRANSIENT = (408, 409, 498)  # besides 429 and 5xx; 498 is Groq's "no capacity now"
 _MAX_TEXT = 65_536  # characters of a reply; the reader refuses far shorter ones
+_TEXT_PARTS = (None, "text", "input_text", "output_text")  # kinds of parts of a content
 _BAD_REPLIES = ("json_validate_failed", "tool_use_failed", "output_parse_failed")  # Groq's codes, status 400
 _SCHEMA_WORDS = (  # in the error of a server that lacks a mode, whatever status it gives
     "response_format", "json_schema", "json_object", "schema", "grammar", "guided", "structured", "input should be",
@@ -173,7 +174,7 @@ def _completion(body: str) -> ModelReply | RequestFailure:
 def content_text(content: object) -> str:
     """The text in a message's content, a text or a list of parts; empty where it is null or no text."""
     if isinstance(content, list):
-        texts = [_get(part, "text") for part in content if _get(part, "type") in (None, "text", "output_text")]
+        texts = [_get(part, "text") for part in content if _get(part, "type") in _TEXT_PARTS]
         content = "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 

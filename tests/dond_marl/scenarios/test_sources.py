@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.game import MAX_VALUE
+from dond_marl import DealVectorEnv, NegotiationEnv
+from dond_marl.errors import InputError
+from dond_marl.game import MAX_VALUE, Scenario
 from dond_marl.scenarios.data import DataError, load_dialogue_scenarios, load_self_play
+from dond_marl.scenarios.own_files import COLUMNS
 from dond_marl.scenarios.sources import ScenarioError, Scenarios, lewis_space, open_source, pack, value_vectors
 
 
@@ -188,7 +192,7 @@ def test_budget_without_scenarios(settings_):
 @pytest.mark.parametrize(
     ("settings_", "complaint"),
     [
-        ({"scenarios": "lewiss"}, "one of uniform, lewis, self_play, dialogues; got 'lewiss'"),
+        ({"scenarios": "lewiss"}, "one of uniform, lewis, self_play, dialogues, or .* got 'lewiss'"),
         ({"scenarios": ["lewis"]}, "one of uniform"),
         ({"use_dataset": True, "dataset": "selfplay"}, "one of self_play, dialogues; got 'selfplay'"),
         ({"use_dataset": True, "dataset": "dialogues", "scenarios": "lewis"}, "contradicts scenarios='lewis'"),
@@ -219,3 +223,78 @@ def test_shared_tables_cannot_be_written_to(data_dir):
     for source in (open_source("lewis", split="all"), open_source("self_play", data_dir=data_dir)):
         with pytest.raises(ValueError, match="read-only"):
             source.table.counts[0, 0] = 9
+
+
+# --- Files of one's own ---------------------------------------------------------------------------------------------
+
+GAMES = [((1, 2, 2), ((4, 1, 2), (0, 4, 1))), ((3, 1, 1), ((1, 3, 4), (2, 2, 1)))]  # only the first is of lewis
+COUNT = [{"count": list(counts), "value": list(values)} for counts, seats in GAMES for values in seats]
+HUB_TALKS = [{"input": COUNT[k], "dialogue": "", "partner_input": COUNT[k + 1]} for k in (0, 2)]
+LAYOUTS = {
+    "own.jsonl": [{"counts": counts, "utilities": utilities} for counts, utilities in GAMES],
+    "talks.jsonl": HUB_TALKS,
+    "self_play.jsonl": [{"input": seat} for seat in COUNT],
+}
+
+
+def written(folder, name, games=GAMES):
+    """A file of the games, in the layout that its name stands for."""
+    path = folder / name
+    if path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in LAYOUTS[name]))
+    elif path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(
+            pytest.importorskip("pyarrow").Table.from_pylist(HUB_TALKS), path
+        )
+    elif path.suffix == ".txt":
+        path.write_text("".join(" ".join(",".join(map(str, part)) for part in (c, *u)) + "\n" for c, u in games))
+    else:
+        numbers = [",".join(map(str, (*counts, *first, *second))) for counts, (first, second) in games]
+        path.write_text("\n".join([",".join(COLUMNS), *numbers]))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["own.csv", *LAYOUTS, "hub.parquet", "bargaining_instances1000.txt"])
+def test_every_layout_gives_the_same_scenarios(name, tmp_path):
+    source = open_source(written(tmp_path, name))
+    assert [source.table.scenario(row) for row in range(2)] == [Scenario(*game) for game in GAMES]
+    assert (source.prior, source.label) == ("uniform", f"uniform, {name}")
+    assert source.digest() == open_source(written(tmp_path, "own.csv")).digest()
+
+
+def test_a_file_counts_as_the_part_that_it_is_of(tmp_path):
+    assert open_source(written(tmp_path, "own.csv", GAMES[:1])).label == "lewis, own.csv"
+    worth_nine = [((3, 1, 1), ((1, 3, 3), (2, 1, 2)))]
+    assert open_source(written(tmp_path, "own.csv", worth_nine)).prior == "uniform(budget=9)"
+    assert open_source(written(tmp_path, "own.csv"), normalize=True).table.size == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("a.csv", "books,hats\n1,2\n", "row 2: .*'balls'"),
+        ("a.csv", "", "no scenario"),
+        ("a.txt", "1,2,2 4,1,2\n", "row 1"),
+        ("a.jsonl", '{"counts": [1, 2, 11], "utilities": [[4, 1, 2], [0, 4, 1]]}\n', "row 1: .*11"),
+        ("a.jsonl", '{"input": {"count": [1, 2, 2], "value": [4, 1, 2]}}\n', "row 1"),
+        ("a.jsonl", "[1]\n", "row 1"),
+        ("a.parquet", "PAR", "row 1"),
+    ],
+)
+def test_a_bad_file_names_the_row(name, text, complaint, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        open_source(str(tmp_path / name))
+    with pytest.raises(InputError, match="cannot be read"):
+        open_source(str(tmp_path / "missing.csv"))
+    with pytest.raises(ScenarioError, match="no splits"):
+        open_source(str(tmp_path / name), split="test")
+
+
+def test_environments_deal_from_a_file(tmp_path):
+    path = written(tmp_path, "own.csv")
+    env = NegotiationEnv(scenarios=path)
+    env.reset(seed=0)
+    assert env.unwrapped.source.label == "uniform, own.csv"
+    dealt = DealVectorEnv(64, scenarios=path).reset(seed=0)[0]["counts"]
+    assert set(map(tuple, dealt.tolist())) == {game[0] for game in GAMES}

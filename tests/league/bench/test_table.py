@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -244,12 +245,30 @@ def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
     assert dond("bench", "table", "--results", path, "--over", "nobody") == 2
 
 
-def test_page_matches_the_results_file():
-    page, results = ROOT / "docs" / "BENCHMARK.md", ROOT / "docs" / "results" / "bench.jsonl"
+def test_page_matches_the_results_and_submissions():
+    folder = ROOT / "leaderboard"
+    page, rows = folder / "README.md", read([ROOT / "docs" / "results" / "bench.jsonl", folder])
     text = page.read_text(encoding="utf-8")
-    assert renew_table(text, leaderboard(read([results])), str(page)) == text, (
-        "renew it: dond bench table --results docs/results/bench.jsonl --page docs/BENCHMARK.md"
-    )
+    assert renew_table(text, leaderboard(rows), str(page)) == text, "renew it: make leaderboard"
+
+
+def test_a_submission_is_a_results_file_that_is_signed_off(rows, tmp_path, capsys):
+    clean, changed = (seal_row({**rows[0], "code": {**rows[0]["code"], "changed_since": by}}) for by in (False, True))
+    append(tmp_path / "bench.jsonl", clean)
+    name = clean["submission"]["name"]
+    words = ("--by", "Jane <jane@example.org>", "--command", "dond bench it", "--results", tmp_path / "bench.jsonl")
+    (board := tmp_path / "board").mkdir()
+    for _ in range(2):  # again: the same file
+        assert dond("bench", "submit", name, *words, "--out", board) == 0
+    ((file,), (signed,)) = [*board.iterdir()], read([board])
+    assert signed.pop("signed_off") == {"by": "Jane <jane@example.org>", "command": "dond bench it"}
+    assert seal_row(signed) == clean and report_markdown(leaderboard([signed])) == report_markdown(leaderboard([clean]))
+    file.write_text(file.read_text().replace("Jane", "Joan"))
+    assert dond("bench", "table", "--results", board) == 2  # the name is under the seal
+    (tmp_path / "bench.jsonl").write_text(json.dumps(changed) + "\n")
+    for asked in (name, "nobody"):
+        assert dond("bench", "submit", asked, *words, "--out", board) == 2
+    assert dond("bench", "submit", name, *words, "--out", tmp_path / "none") == 2
 
 
 def test_page_without_marks_is_unchanged(rows, tmp_path, capsys):

@@ -20,7 +20,7 @@ from league.results.pair import diagnosis_section
 from partners.best_response import act_values_against
 from partners.llm.client import ModelReply, Query
 from partners.llm.partner import LLMPartner
-from partners.llm.serving import PolicyServer
+from partners.llm.serving import ServedOccupants
 from tests.command import dond
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -171,18 +171,15 @@ RATES = (0.0, 0.08, 0.2, 0.4, 0.7, 1.0)  # of acts that are chance: the more, th
 @pytest.mark.parametrize("seed", range(5))
 def test_six_policies_of_known_order_are_ranked_in_that_order(seed):
     """200 games each, queried by prompts and read by replies, as a language model is: Kendall's tau is 1."""
-    server = PolicyServer({})
-    try:
-        lost = []
-        for rate in RATES:
-            policy = seat_occupant(f"trembling(of=expert, rate={rate})") if rate else seat_occupant("expert")
+    server = ServedOccupants({})
+    lost = []
+    for rate in RATES:
+        policy = seat_occupant(f"trembling(of=expert, rate={rate})") if rate else seat_occupant("expert")
 
-            def line(prompt: str, policy=policy) -> str:
-                return server.line(policy, prompt, seed)
+        def line(prompt: str, policy=policy) -> str:
+            return server.line(policy, prompt, seed)
 
-            found = diagnose(LLMPartner(Answers(line)), "heuristic", some(100, seed), seed=seed)
-            assert found.answers["legal"] == 1
-            lost.append(found.lost.mean)
-        assert all(better < worse for better, worse in pairwise(lost)), lost
-    finally:
-        server.server_close()
+        found = diagnose(LLMPartner(Answers(line)), "heuristic", some(100, seed), seed=seed)
+        assert found.answers["legal"] == 1
+        lost.append(found.lost.mean)
+    assert all(better < worse for better, worse in pairwise(lost)), lost

@@ -17,7 +17,7 @@ from league.figures.tally import scenario_weights, with_interval
 from league.play.values import FACTS
 from league.standings.crossplay import CrossPlay
 from league.standings.meta_game import deviation_rating, game_of
-from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, take_give
+from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, elo, take_give
 
 SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 
@@ -195,3 +195,35 @@ def test_intervals_are_deterministic():
 def test_scenario_weights():
     weights = scenario_weights(np.random.default_rng(0), 100)
     assert weights.shape == (100, GROUPS) and weights.min() > 0 and weights.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_elo_recovers_the_odds_of_games():
+    rng, strengths = np.random.default_rng(0), np.array([1300.0, 1450, 1550, 1700])
+    chance = 1 / (1 + 10 ** ((strengths[None, :] - strengths[:, None]) / 400))
+
+    def drawn(games: int) -> Payoffs:
+        won = np.full((4, 2, 4), 0.5)
+        for a, b in zip(*np.triu_indices(4, 1), strict=True):
+            for seat in (0, 1):
+                won[a, seat, b] = rng.binomial(games, chance[a, b]) / games
+                won[b, 1 - seat, a] = 1 - won[a, seat, b]
+        alone = np.full((4, 2, 4), float(games))
+        return Payoffs(won * 10, alone, np.full_like(won, 4.0), 4.0 / alone, won)
+
+    rated = elo(drawn(1_000_000))
+    assert rated.rating == pytest.approx(strengths, abs=10)  # a tenth of a drawn game holds the ends in
+    assert rated.rating.mean() == pytest.approx(1500)
+    fits = [elo(drawn(200)) for _ in range(200)]
+    spread = np.std([fit.rating for fit in fits], axis=0)
+    assert np.mean([fit.error for fit in fits], axis=0) == pytest.approx(spread, rel=0.2)
+
+
+def test_elo_of_who_wins_all_is_finite_and_of_draws_is_the_mean():
+    games = np.full((3, 2, 3), 50.0)
+    games[:, :, 2] = games[2] = 0  # the third has not played
+    won = np.full((3, 2, 3), 0.5)
+    equal = elo(Payoffs(won, games, won, won / 50, won))
+    assert equal.rating[:2] == pytest.approx([1500, 1500]) and np.isnan(equal.rating[2])
+    won[0, :, 1], won[1, :, 0] = 1.0, 0.0
+    ahead = elo(Payoffs(won, games, won, won / 50, won))
+    assert 1600 < ahead.rating[0] < 2500 and ahead.rating[:2].sum() == pytest.approx(3000) and ahead.error[0] > 0

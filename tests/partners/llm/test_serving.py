@@ -1,15 +1,9 @@
-"""The server that offers occupants as language models."""
+"""Prompts read back as positions, and games with messages."""
 
 from __future__ import annotations
 
-import http.client
 import json
-import socket
-import struct
-import threading
-from contextlib import contextmanager
 
-import groq
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,156 +14,13 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_act
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.transcript import as_message
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source, pack
+from dond_marl.scenarios.sources import pack
 from partners.llm.client import ModelReply
-from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import SHIPPED, load_template, with_correction
 from partners.llm.remote.chat import legal_schema
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply
-from partners.llm.serving import MAX_BYTES, PolicyServer, UnreadPrompt, read_prompt
-from tests.loopback import without_proxy_and_key
-
-NAMES = ("heuristic", "boulware", "frequency_model", "random")
-PROMPT = load_template().render(turn_of(State(Scenario((3, 1, 2), ((1, 7, 0), (2, 2, 1)))), prior=""))[0]
-
-
-@contextmanager
-def served(*names: str):
-    with PolicyServer({name: seat_occupant(name) for name in names}) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-@pytest.fixture(scope="module")
-def server():
-    with served(*NAMES) as one:
-        yield one
-
-
-def request(server: PolicyServer, method: str, path: str, body: object = None, **headers: str) -> tuple[int, dict]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
-    sent = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection.request(method, path, None if body is None else sent, headers)
-    answer = connection.getresponse()
-    told = json.loads(answer.read())
-    connection.close()
-    return answer.status, told
-
-
-def completion(server: PolicyServer, **changed: object) -> tuple[int, dict]:
-    body = {"model": "heuristic", "messages": [{"role": "user", "content": PROMPT}], **changed}
-    return request(server, "POST", "/v1/chat/completions", body)
-
-
-@pytest.mark.parametrize(
-    "shipped",
-    [
-        "full",
-    ],
-)
-@pytest.mark.parametrize("disagree", ["ends", "rejects"])
-@pytest.mark.parametrize("name", ["heuristic", "frequency_model"])
-def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped, monkeypatch):
-    without_proxy_and_key(monkeypatch)
-    behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt=shipped)
-    itself, other = seat_occupant(name), seat_occupant("boulware")
-    scenarios = open_source("lewis", split="test").block(0, 0, 8)
-    for seat in (0, 1):
-        pairs = [(who, other) if seat == 0 else (other, who) for who in (itself, behind)]
-        games = [rollout(pair, scenarios, Rules(8, disagree), seed=1) for pair in pairs]
-        for field in ("act", "oA", "ending", "scores", "cause"):
-            assert np.array_equal(getattr(games[0], field), getattr(games[1], field)), field
-    assert behind.tally["decisions"] == behind.tally["free"] > 8
-
-
-def test_random_occupant_is_a_function_of_the_seed(server):
-    lines = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
-    again = [completion(server, model="random", seed=seed)[1]["choices"][0]["message"]["content"] for seed in range(8)]
-    assert lines == again and len(set(lines)) > 3
-
-
-def test_models_and_completion_shapes(server):
-    assert [model["id"] for model in request(server, "GET", "/v1/models")[1]["data"]] == list(NAMES)
-    parts = [{"type": "text", "text": PROMPT}]
-    status, told = completion(server, messages=[{"role": "system", "content": "x"}, {"role": "user", "content": parts}])
-    choice = told["choices"][0]
-    assert status == 200 and choice["finish_reason"] == "stop" and choice["message"]["role"] == "assistant"
-    assert isinstance(read_reply(choice["message"]["content"], Legal((3, 1, 2), (0, 1, 3, 4))), LegalReply)
-
-
-def test_streamed_completion(server):
-    complete = completion(server)[1]["choices"][0]["message"]["content"]
-    body = {"model": "heuristic", "messages": [{"role": "user", "content": PROMPT}], "stream": True}
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=60)
-    connection.request("POST", "/v1/chat/completions", json.dumps(body))
-    answer = connection.getresponse()
-    assert answer.getheader("Content-Type") == "text/event-stream"
-    *events, last = [event.removeprefix("data: ") for event in answer.read().decode().split("\n\n")[:-1]]
-    connection.close()
-    choices = [json.loads(event)["choices"][0] for event in events]
-    assert last == "[DONE]" and [choice["finish_reason"] for choice in choices] == [None, "stop"]
-    assert "".join(choice["delta"].get("content", "") for choice in choices) == complete
-
-
-def test_groq_sdk_reaches_the_server(server, monkeypatch):
-    without_proxy_and_key(monkeypatch)
-    with groq.Groq(api_key="none", base_url=server.url.removesuffix("/v1"), max_retries=0) as client:
-        assert [model.id for model in client.models.list().data] == list(NAMES)
-        answer = client.chat.completions.create(model="heuristic", messages=[{"role": "user", "content": PROMPT}])
-        with pytest.raises(groq.NotFoundError):
-            client.chat.completions.create(model="nobody", messages=[])
-    assert answer.choices[0].message.content == completion(server)[1]["choices"][0]["message"]["content"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "status", "said"),
-    [
-        ({"model": "nobody"}, 404, "no model 'nobody' is served here; there are heuristic"),
-        ({"messages": []}, 400, "a text of role user"),
-        ({"messages": [{"role": "user", "content": "hello"}]}, 400, "no message holds a prompt of this game"),
-        ({"n": 2}, 400, "one prompt has one answer"),
-        ({"seed": -1}, 400, "seed must be"),
-    ],
-)
-def test_bad_requests(server, changed, status, said):
-    got, told = completion(server, **changed)
-    assert got == status and said in told["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "headers", "status"),
-    [
-        ("GET", "/", None, {}, 404),
-        ("POST", "/v1/chat/completions", b"{", {}, 400),
-        ("POST", "/v1/chat/completions", [1], {}, 400),
-        ("POST", "/v1/chat/completions", None, {"Content-Length": str(MAX_BYTES + 1)}, 413),
-        ("GET", "/v1/models", None, {"Host": "example.org:80"}, 403),
-    ],
-)
-def test_any_request_gets_a_json_answer(server, method, path, body, headers, status):
-    got, told = request(server, method, path, body, **headers)
-    assert got == status and told["error"]["message"]
-
-
-def test_clients_that_leave_are_no_error(capfd):
-    with served("heuristic") as server:
-        for _ in range(20):
-            with socket.create_connection(server.server_address, timeout=60) as client:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset at the end
-                client.sendall(b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10)
-        assert request(server, "GET", "/v1/models")[0] == 200
-    assert capfd.readouterr().err == ""
-
-
-def test_server_listens_on_loopback_only(server):
-    assert server.server_address[0] == "127.0.0.1"
-
+from partners.llm.serving import ServedOccupants, UnreadPrompt, read_prompt
 
 # ---------------------------------------------------------------- prompts parsed back into positions
 
@@ -327,12 +178,12 @@ def test_a_served_occupant_reads_the_talk_in_a_prompt_and_answers_with_its_own()
     prompt = load_template().render(turn_of(state, prior=""))[0]
     position = read_prompt(prompt)
     assert position.state.messages == state.messages and position.state.rules == TALK
-    with PolicyServer({"announcer": seat_occupant("announcer"), "tough": seat_occupant("tough")}, port=0) as server:
-        line = server.line(server.occupants["announcer"], prompt)
-        assert read_reply(line, legal_rows(turn_of(state, prior=""))[0]).say == "My values: book 0, hat 4, ball 1."
-        assert "say" not in server.line(server.occupants["tough"], prompt)
-        silent = load_template().render(turn_of(State(TABLE), prior=""))[0]
-        assert "say" not in server.line(server.occupants["announcer"], silent)
+    served, announcer, tough = ServedOccupants({}), seat_occupant("announcer"), seat_occupant("tough")
+    line = served.line(announcer, prompt)
+    assert read_reply(line, legal_rows(turn_of(state, prior=""))[0]).say == "My values: book 0, hat 4, ball 1."
+    assert "say" not in served.line(tough, prompt)
+    silent = load_template().render(turn_of(State(TABLE), prior=""))[0]
+    assert "say" not in served.line(announcer, silent)
 
 
 @pytest.mark.parametrize("shipped", ["full", "short"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -10,18 +12,19 @@ from dond_marl.envs.turn import turn_of
 from dond_marl.game import Scenario, State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.splits import action_index
+from league.evaluation.exploitability import exploitability_by_seat
 
 pyspiel = pytest.importorskip("pyspiel", reason="pip install -e '.[examples]' brings OpenSpiel")
 pytestmark = pytest.mark.bench
 
-from partners.adapters.openspiel_game import NAME, action_of, answer  # noqa: E402  # needs pyspiel
+from partners.adapters.openspiel_game import NAME, SMALL, action_of, answer  # noqa: E402  # needs pyspiel
 
 
 def test_it_passes_what_openspiel_checks_of_every_game():
-    for settings in ("", "(max_turns=3,disagree=rejects,split=paper_test)"):
-        pyspiel.random_sim_test(pyspiel.load_game(NAME + settings), num_sims=5, serialize=True, verbose=False)
+    for settings in (NAME, f"{NAME}(max_turns=3,disagree=rejects,split=paper_test)", SMALL):
+        pyspiel.random_sim_test(pyspiel.load_game(settings), num_sims=5, serialize=True, verbose=False)
 
 
 def test_it_plays_by_our_rules():
@@ -122,3 +125,36 @@ def test_search_over_information_sets_beats_a_random_player():
         points = state.returns()
         totals += points[number % 2], points[1 - number % 2]
     assert totals[0] > totals[1]
+
+
+def test_structs_hold_the_state_and_the_own_view():
+    state = pyspiel.load_game(NAME).new_initial_state()
+    assert state.to_struct().current_player == "chance" and state.to_struct().counts is None
+    state.apply_action(7)
+    state.apply_action(state.legal_actions()[-1])  # END: no deal
+    whole, view = json.loads(state.to_json()), state.to_observation_struct(1).to_dict()
+    scenario = state.table.scenario
+    assert whole["utilities"] == [list(values) for values in scenario.utilities] and whole["returns"] == [0, 0]
+    assert whole["history"] == [{"player": "seat_0", "act": "END", "keeps": [0, 0, 0]}]
+    assert view["my_utilities"] == list(scenario.utilities[1]) and "utilities" not in view
+    assert {key: view[key] for key in set(view) & set(whole)} == {key: whole[key] for key in set(view) & set(whole)}
+    with pytest.raises(ValueError, match="player is 0 or 1"):
+        state.to_observation_struct()  # the game is over
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", ["", "(disagree=rejects)"])
+def test_exploitability_of_the_small_game_is_ours(settings):
+    from open_spiel.python import policy
+    from open_spiel.python.algorithms import exploitability
+
+    game = pyspiel.load_game(SMALL + settings)
+    deals = [deal for deal, _ in game.new_initial_state().chance_outcomes()]
+    states = [game.new_initial_state().child(deal) for deal in deals]
+    source = ScenarioSource("uniform", None, pack([state.table.scenario for state in states]), 1, 3)
+    member = seat_occupant("boulware")
+    both = exploitability_by_seat(member, source, game.rules)
+    assert all(seat.response.exact for seat in both)
+    ours = sum(seat.response.low - seat.self_play for seat in both) * 3 / 10  # points of ten to points
+    acting = policy.tabular_policy_from_callable(game, lambda state: {answer(member, state): 1.0})
+    assert exploitability.nash_conv(game, acting) == pytest.approx(ours, abs=1e-9) and ours > 0.01

@@ -1,0 +1,61 @@
+"""An assistant's games over the Model Context Protocol, by the client of the package itself."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from tests.command import HERE, PROGRAM
+
+mcp = pytest.importorskip("mcp")
+
+
+def played(*calls: tuple[str, dict[str, object]], occupants=("tough", "heuristic")):
+    """The text of each call, and whether it is an error, from a server in a process of its own; then the tools."""
+
+    async def play():
+        command, *words = map(str, PROGRAM)
+        server = mcp.StdioServerParameters(command=command, args=[*words, "serve", "--mcp", *occupants], env=HERE)
+        async with mcp.Client(server) as client:
+            answers = [await client.call_tool(name, arguments) for name, arguments in calls]
+            tools = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
+        return [(answer.content[0].text, bool(answer.is_error)) for answer in answers], tools
+
+    return asyncio.run(play())
+
+
+NEW = {"partner": "heuristic", "seat": 0, "seed": 5}
+
+
+def test_a_client_plays_a_game_to_its_end():
+    answers, tools = played(("new_game", NEW), ("propose", {"books": 0, "hats": 0, "balls": 0}), ("look", {}))
+    assert set(tools) == {"new_game", "look", "propose", "insist", "agree", "walk_away"}
+    assert set(tools["propose"]) == {"books", "hats", "balls"} and set(tools["agree"]) == set()
+    (begun, *_), (proposed, error), (looked, _) = answers
+    assert not error and proposed == looked and "heuristic" in begun
+    (yours,) = re.findall(r"you get (\d+) point", proposed)
+    assert yours == "0"  # everything was given away, and taken
+
+
+def test_errors_are_texts_and_change_nothing():
+    answers, _ = played(
+        ("look", {}),
+        ("new_game", {"partner": "nobody"}),
+        ("new_game", NEW),
+        ("agree", {}),
+        ("insist", {"books": 11, "hats": 0, "balls": 0}),
+        ("look", {}),
+        ("walk_away", {}),
+        ("propose", {"books": 0, "hats": 0, "balls": 0}),
+    )
+    assert [error for _, error in answers] == [True, True, False, True, True, False, False, True]
+    texts = [text for text, _ in answers]
+    assert "new_game" in texts[0] and "tough, heuristic" in texts[1] and texts[2] == texts[5]
+    assert "no deal" in texts[6].lower()
+
+
+def test_the_partner_is_any_occupant_and_opens_where_it_has_the_seat():
+    (begun, error), (again, _) = played(("new_game", {"seat": 1, "seed": 2}), ("new_game", {"seat": 1, "seed": 2}))[0]
+    assert not error and begun == again and "1. they:" in begun and "tough" in begun
