@@ -232,17 +232,17 @@ def finalists(folder: Path) -> Picture:
     def draw(figure: Figure) -> None:
         axes = figure.add_axes((0.07, 0.17, 0.91, 0.68))
         axes.plot(range(1, len(published) + 1), published, "o", color=GRID, markeredgecolor=FAINT, markersize=4.5)
+        spots: list[tuple[float, float, str]] = []
         for arm in arms:
             place, points = place_among(arm.points.mean, published), arm.points.mean
             colour = COLOURS[0] if arm.arm.learned else COLOURS[4]
             axes.plot(place - 0.5, points, "D", color=colour, markersize=6)
-            last = place > len(published) / 2  # the circles fall: there is room above them, then below
-            axes.annotate(f"{arm.name}, {points:.2f}", (place - 0.5, points), (-7, -11) if last else (7, 5),
-                          textcoords="offset points", ha="right" if last else "left", fontsize=TEXT,
-                          color=colour)  # fmt: skip
+            spots.append((place - 0.5, points, f"{arm.name}, {points:.2f}"))
         open_axes(axes, "")
         axes.set_xlim(0, len(published) + 8)
         axes.set_xticks([1, *range(10, len(published) + 1, 10)])
+        axes.margins(y=0.1)
+        _place_labels(axes, spots, list(enumerate(published, start=1)), TEXT)
         axes.set_xlabel("place in the finals", color=INK, fontsize=TEXT)
         axes.set_ylabel(POINTS, color=INK, fontsize=TEXT)
         note = "circles: published means of the finalists; diamonds: against the finalists, on scenarios of the finals"
