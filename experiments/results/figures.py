@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -439,6 +440,35 @@ def literature(folder: Path) -> Picture:
 VERDICTS = {"better": "#009e73", "worse": "#d55e00", "equivalent": "#0072b2", "undecided": "#8a949e"}
 
 
+def growth(folder: Path) -> Picture:
+    """Seconds of the parts of a league by members, rounds and learners, both axes logarithmic."""
+    seconds: dict[str, dict[str, list[tuple[int, float]]]] = {"members": {}, "rounds": {}, "learners": {}}
+    for row in document(folder, "growth.json")["rows"]:
+        if (named := re.fullmatch(r"(.+), (\d+) (members|rounds|learners)", row["what"])) is not None:
+            seconds[named[3]].setdefault(named[1], []).append((int(named[2]), row["ours"]))
+    values = "; ".join(
+        f"{part} by {by}: " + ", ".join(f"{size} {value:.3g} s" for size, value in points)
+        for by, parts in seconds.items()
+        for part, points in parts.items()
+    )
+
+    def draw(figure: Figure) -> None:
+        for i, (by, parts) in enumerate(seconds.items()):
+            axes = figure.add_axes((0.06 + 0.325 * i, 0.17, 0.26, 0.62))
+            for colour, (part, points) in zip(COLOURS, parts.items(), strict=False):
+                axes.plot(*zip(*points, strict=True), marker="o", markersize=4, color=colour, linewidth=1.4, label=part)
+            open_axes(axes, f"by {by}")
+            axes.set(xscale="log", yscale="log")
+            sizes = [size for size, _ in next(iter(parts.values()))]
+            axes.set_xticks(sizes, list(map(str, sizes)))
+            axes.minorticks_off()
+            axes.set_xlabel(by, color=INK, fontsize=TEXT)
+            axes.legend(frameon=False, fontsize=6.5)
+        _title(figure, "Seconds of a league's parts")
+
+    return Picture(9.8, 3.6, values, draw)
+
+
 MORE = "More acts: points from dev2, and exploitability"
 MORE_GENERATED = "More acts with generated partners: points from dev2, and exploitability"
 MORE_PROGRAMS, NUMBER_OF_PROGRAMS = "More generated programs: points from dev2", "programs (new: in every game)"
@@ -456,6 +486,7 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "generated.svg": lambda folder: _shares(folder, GENERATED, "Generated partners in place of the roster"),
     "programs.svg": lambda folder: curves(programs_curves(folder), MORE_PROGRAMS, NUMBER_OF_PROGRAMS, PROGRAM_TICKS),
     "literature.svg": literature,
+    "growth.svg": growth,
 }
 
 

@@ -93,7 +93,7 @@ def language_model_rows(folder: Path) -> Iterable[Values]:
 
 def speed_rows(folder: Path) -> Iterable[Values]:
     """Every row of the speed benchmark, with the peer's rate."""
-    for name in ("speed.json", "memory_speed.json", "partner_speed.json"):
+    for name in ("speed.json", "memory_speed.json", "partner_speed.json", "growth.json", "time_to_score.json"):
         for row in document(folder, name)["rows"]:
             keys = ("what", "ours", "unit", "peer", "theirs", "ratio", "threads", "workload")
             yield {key: row.get(key) for key in keys}

@@ -123,28 +123,28 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     """Seconds by members, by rounds and by learners, the exponents of growth, and the seconds on simulated nodes."""
     by_members = {members: play(members, 2, 4 * members) for members in MEMBERS}
     for members, cost in by_members.items():
-        note = f"closing tables {cost.closing:.1f} s, report {cost.report:.1f} s, {cost.games:,} games"
-        yield BenchmarkRow(f"round of {members} members", "s", 1, cost.rounds / 2, note=note)
-    yield _growth("rounds, by games", [cost.games for cost in by_members.values()],
-                  [cost.rounds for cost in by_members.values()])  # fmt: skip
-    yield _growth("closing tables, by pairs of members", [members**2 for members in MEMBERS],
-                  [cost.closing for cost in by_members.values()])  # fmt: skip
-    report = by_members[MEMBERS[-1]].report
-    yield BenchmarkRow(f"report of {MEMBERS[-1]} members", "s", 1, report, bar=f"<= {REPORT_SECONDS} s",
-                       reached=report <= REPORT_SECONDS)  # fmt: skip
+        yield BenchmarkRow(f"round, {members} members", "s", 1, cost.rounds / 2, note=f"{cost.games // 2:,} games")
+        yield BenchmarkRow(f"closing tables, {members} members", "s", 1, cost.closing)
+        bar = members == MEMBERS[-1]
+        yield BenchmarkRow(f"report, {members} members", "s", 1, cost.report,
+                           bar=f"<= {REPORT_SECONDS} s" if bar else "none",
+                           reached=cost.report <= REPORT_SECONDS if bar else None)  # fmt: skip
+    costs = list(by_members.values())
+    yield _growth("rounds, by games", [cost.games for cost in costs], [cost.rounds for cost in costs])
+    pairs = [members**2 for members in MEMBERS]
+    yield _growth("closing tables, by pairs of members", pairs, [cost.closing for cost in costs])
     by_rounds = {rounds: play(10, rounds, 20) for rounds in ROUNDS}
     for rounds, cost in by_rounds.items():
-        note = f"closing tables {cost.closing:.1f} s, report {cost.report:.1f} s"
-        yield BenchmarkRow(f"round, of {rounds:,}", "s", 1, cost.rounds / rounds, note=note)
+        yield BenchmarkRow(f"round, {rounds} rounds", "s", 1, cost.rounds / rounds)
+        yield BenchmarkRow(f"report, {rounds} rounds", "s", 1, cost.report)
     yield _growth("rounds, by their number", ROUNDS, [cost.rounds for cost in by_rounds.values()])
     for learners in LEARNERS:
         cost = play(10, 3, 20, learners)
-        busy = sum(map(sum, cost.tasks))
-        simulated = ", ".join(f"{nodes} nodes {seconds / 3:.2f} s" for nodes, seconds in cost.makespans.items())
-        note = f"simulated from its tasks, {busy / 3:.2f} s: {simulated}"
-        yield BenchmarkRow(f"round of {learners} learners", "s", 1, cost.rounds / 3, note=note)
+        yield BenchmarkRow(f"round, {learners} learners", "s", 1, cost.rounds / 3)
+        for nodes, seconds in cost.makespans.items():
+            yield BenchmarkRow(f"round on {nodes} simulated nodes, {learners} learners", "s", nodes, seconds / 3)
         workers = play(10, 3, 20, learners, workers=2).rounds / 3
-        yield BenchmarkRow(f"round of {learners} learners, two workers", "s", 2, workers)
+        yield BenchmarkRow(f"round on 2 workers, {learners} learners", "s", 2, workers)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     yield BenchmarkRow("memory of all of these, at most", "GiB", 1, memory, note="of this process")
 

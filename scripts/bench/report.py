@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 import statistics
 import time
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -82,8 +85,17 @@ def alternate(
 
 
 def machine() -> dict[str, str]:
-    """Interpreter, machine and NumPy version of this measurement."""
-    return {"python": platform.python_version(), "machine": platform.machine(), "numpy": version("numpy")}
+    """Interpreter, NumPy, processor with its instruction set, and load of the machine at the end of a measurement."""
+    cpuinfo = Path("/proc/cpuinfo")  # of Linux alone
+    named = re.search(r"model name\s*: (.+)", cpuinfo.read_text(encoding="utf-8") if cpuinfo.is_file() else "")
+    return {
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "machine": platform.machine(),
+        "processor": f"{named[1] if named else platform.processor()}, {os.cpu_count()} cores",
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "load": f"{os.getloadavg()[0]:.1f}",
+    }
 
 
 def print_row(row: BenchmarkRow) -> None:
