@@ -147,7 +147,7 @@ def browsing() -> Iterator[Any]:
 def begin(page, partner, seat="0", seed="1030", **fields):
     """Begin a game with the partner of that name."""
     page.get_by_text("Another partner", exact=True).click()
-    page.get_by_label("Name and parameters").fill(partner)
+    page.get_by_label("Type a part of a name").fill(partner)
     page.get_by_label("Who opens").select_option(seat)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill(seed)
