@@ -164,21 +164,23 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
             _even_split,
         ),
         (
-            r"let'?s do (?:it|that|this)|i (?:can|could) live with (?:it|that|this)|good enough|i'?m in"
+            r"let'?s (?:do (?:it|that|this)|shake(?: on it)?)|i (?:can|could) live with (?:it|that|this)"
+            r"|good enough|i'?m in"
             r"|i(?:'?ll| will) take (?:it|that|the deal|your offer)",
             _agree,
         ),
         (
             r"(?:absolutely|definitely|certainly) not|i refuse|forget it|not enough"
             r"|(?:please )?be (?:fair|reasonable)|(?:make me a|you can do) better(?: offer)?"
-            r"|(?:that'?s |it'?s )?(?:too (?:little|much)|an insult|a joke"
+            r"|(?:that'?s |it'?s )?(?:too (?:little|much|greedy)|an insult|a joke"
             rf"|(?:an? )?(?:terrible|awful|bad|poor|lousy|low|ridiculous|unfair|insulting)(?: {_OFFER})?)",
             _refuse,
         ),
         (
             r"(?:the )?same (?:as (?:before|earlier|last time)|again|offer|thing)|as before|i insist|final offer"
             rf"|take it or leave it|(?:that'?s |this is )?my (?:last|final) {_OFFER}"
-            rf"|my {_OFFER} (?:stands|has ?n(?:'?t|ot) changed|is (?:still )?the same)|no changes?(?: from me)?"
+            rf"|my {_OFFER} (?:stands|has ?n(?:'?t|ot) changed|is (?:final|(?:still )?the same))"
+            r"|no changes?(?: from me)?"
             rf"|i(?:'?m)? (?:repeat|stand(?:ing)? by|stick(?:ing)? (?:to|with)) my {_OFFER}"
             r"|i(?:'?m not| wo ?n'?t| will not| can'?t| cannot) (?:budge|move"
             r"|(?:go|going|accept|take|settle for) (?:(?:any )?(?:lower|less)|below)(?: than)?(?: (?:this|that))?)"
@@ -230,6 +232,11 @@ _REWRITES = (
 )
 # Sentences on items that are no offers of a whole split, with the reason.
 _NO_OFFERS = (
+    (
+        re.compile(r"^(?:so )?(?:you|u) (?:really |still |do )?(?:want|like|need|love)\b(?!.*\b(?:i|me|mine)\b)"),
+        "it says what they like, not who gets what",
+    ),
+    (re.compile(r"^(?:what|how) do (?:you|u) (?:think|feel)\b(?!.*\b(?:i|me|mine)\b)"), NO_ANSWERS),
     (
         re.compile(
             r"\brather (?:have|get|keep|take)\b|\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b"
@@ -361,11 +368,12 @@ _ADD = (
 )
 _MORE = re.compile(
     r"\b(?:(?<!no )(?<!nothing )more|another|extra|sweeten\w*|spare|on top|also (?:want|need)|of (?:my|your))\b"
-    r"|\b(?:too|as well|also)[\s.!?]*$"
+    r"|\b(?:too|as well|also)[\s.!?]*(?:$|and we)"
     r"|^(?:(?:can|could|would|will) you |please |just )*(?:and|plus|add|throw in|include)\b"
 )
 _STRONG_YES = re.compile(
     r"\b(?:deal|agreed?|sold|shake|accept|done|happy|say yes|take (?:it|that|your offer|the deal))\b|\bi'?m in\b"
+    r"|\bi(?:'?ll|'?d| will| would| can| could) do (?:it|that|this)\b"
 )
 _NEARLY = re.compile(
     r"^(?:that'?s|it'?s|looks|sounds|so|very|pretty|not|[ ,])*"
@@ -374,19 +382,21 @@ _NEARLY = re.compile(
 _SUGGESTS_DEAL = re.compile(r"\b(?:make|another|better|best|new|counter|what|how) .{0,12}\b(?:deal|offer)\b|\bdeal *:")
 _IF_NOT = re.compile(r"\b(?:unless|until|only|(?<!live )(?<!do )(?<!go )without)\b")
 _AS_LONG_AS = r"(?:provided|providing|(?:as|so) long as|once|when)"
-_CONDITION = re.compile(rf"\b(?:if|but|unless|only|plus|with|{_AS_LONG_AS}|{_ADD})\b|^\w+[ ,]+and\b")
-_TAKES_AWAY = re.compile(r"\b(?:without|minus|except|not|swap\w*|trad(?:e|ing)|exchange)\b|n't\b")
-_NO_ITEM_NO_DEAL = re.compile(rf"^no ({_ITEM})[, ]+no deal\b")
+_CONDITION = re.compile(rf"\b(?:if|but|unless|only|plus|with|except|{_AS_LONG_AS}|{_ADD})\b|^\w+[ ,]+and\b")
+_TAKES_AWAY = re.compile(r"\b(?:without|minus|except(?! (?:that )?i\b)|not|swap\w*|trad(?:e|ing)|exchange)\b|n't\b")
+_NO_ITEM_NO_DEAL = re.compile(rf"^(?:sorry,? )?(?:no ({_ITEM})[, ]+|({_LIST}) or )no deal\b")
 _NO_CHANGES = {"REST", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "INFO", "ASK", "INSTEAD", "or"}
 _CHANGES = tuple(  # patterns of a change and their replacement in the annotator's words
     (re.compile(pattern), words)
     for pattern, words in (
         (
             r"\b(?:(?:and|then|so) )*(?:(?:you|we)(?:'?ve| have)?(?: got)?|(?:it|that)(?:'?s| is)|call it)"
-            r"(?: yourself)?(?: an?)? (?:deal|agreed|done)\b|\b(?:no )?deal\b",
+            r"(?: yourself)?(?: an?)? (?:deal|agreed|done)\b|\b(?:no )?deal\b"
+            r"|\band (?:it'?s yours|we can (?:close|finish|stop))\b",
             " . ",
         ),
-        (rf"\b(?:unless|until|only|{_AS_LONG_AS})\b", " if "),
+        (rf"\b(?:unless|until|only|except|{_AS_LONG_AS})\b", " if "),
+        (r"\b(?:the )?(?:last|final|third|fourth) (book|hat|ball)\b", r"all \1s"),
         (rf"\b(i(?:'?ll|'?d| can| could| will| would)?) (?:also )?{_ADD}\b", r"\1 give you "),
         (r"\b(?:throw|threw|toss|chuck|put)(?:ing|ed)? (?=.{1,20} in\b)", " give me "),
         (rf"\b(?:{_ADD}|plus)\b", " give me "),
@@ -402,7 +412,7 @@ def _changed_offer(line: str, view: View) -> Reading | None:
     A yes with a condition ("deal if I get the ball") names how many items a side gets, "one more hat" how many are
     added. ``None`` for a line that is neither, or that names a whole split.
     """
-    line = _NO_ITEM_NO_DEAL.sub(r"no deal without the \1", line)
+    line = _NO_ITEM_NO_DEAL.sub(r"no deal without the \1\2", line)
     history, answer, is_more = view.state.history, tone(line), bool(_MORE.search(line))
     refuses = answer in (Tone.REFUSES, Tone.NO)
     if refuses or line.startswith("only "):
@@ -414,6 +424,7 @@ def _changed_offer(line: str, view: View) -> Reading | None:
     if not (is_more or is_condition) or not (history and history[-1].act_type.is_offer):
         return None
     core = _NEEDLESS.sub("you can have ", line)
+    takes_away = not refuses and bool(_TAKES_AWAY.search(core))
     core = _IF_NOT.sub("if", core) if refuses else core
     for pattern, words in _CHANGES:
         core = pattern.sub(words, core)
@@ -421,7 +432,7 @@ def _changed_offer(line: str, view: View) -> Reading | None:
     mentions = mentioned.mentions
     if not mentioned.names_items or tagged & _NO_CHANGES or {mention.kind for mention in mentions} == {0, 1, 2}:
         return None
-    if is_condition and not refuses and _TAKES_AWAY.search(core):
+    if is_condition and takes_away:
         return refusal("it takes something away; say the whole split")
     if not is_condition and "NOT" in tagged:
         return None

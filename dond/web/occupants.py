@@ -157,14 +157,14 @@ class OccupantMenu:
         trainings = list(dict.fromkeys(run for folder in typed.folders for run in runs_in(folder, SETTINGS)))
         for run in trainings[:MAX_RUNS]:
             try:
-                spec = expand_run_name(str(run))
+                newest = expand_run_name(str(run))
             except OccupantNameError:  # no checkpoint yet
                 continue
-            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", None, spec, typed)
-            label = self.names[spec] = f"{run.parent.name}/{run.name}"
-            self.groups.setdefault("Trainings", {})[spec] = label
-            self.keys[label] = spec
-            self.keys.setdefault(run.parent.name, spec)
+            self.candidates[newest] = Candidate(newest, "The newest checkpoint of this training.", None, newest, typed)
+            label = self.names[newest] = f"{run.parent.name}/{run.name}"
+            self.groups.setdefault("Trainings", {})[newest] = label
+            self.keys[label] = newest
+            self.keys.setdefault(run.parent.name, newest)
         for number, run in enumerate(runs[:MAX_RUNS]):
             try:
                 with Follower(run) as follower:

@@ -144,6 +144,14 @@ ANSWERS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("no deal if you keep both hats", "it says what you refuse"),
     ("I won't go below 2 books and the ball", "it takes something away"),
     ("I'd give up one book to get the ball", "it trades items"),
+    ("Fine. But the last ball is mine.", keep(2, 0, 1)),
+    ("ball or no deal", keep(2, 0, 1)),
+    ("I'll do it for the ball", keep(2, 0, 1)),
+    ("ok except I want a hat", keep(2, 1, 0)),
+    ("you really want that hat huh", "it says what they like"),
+    ("throw in the hat and it's yours", keep(2, 1, 0)),
+    ("give me the hat too and we can close this", keep(2, 1, 0)),
+    ("what do you think about the hat", QUESTIONS),
     ("let us do one book each", "it does not say who gets"),
 )
 ANSWERED = view_after(keep(2, 2, 1), keep(1, 0, 1), keep(0, 2, 1), scenario=Scenario((2, 2, 1), ((0, 3, 4), (2, 0, 6))))

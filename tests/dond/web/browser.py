@@ -20,7 +20,7 @@ from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 360, "height": 780}
 PATIENCE = 600  # seconds until the server answers; a slow machine is no failure
 # Names that a page might obey: markup, a script, a template, an attribute's end.
 HOSTILE = ("<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "{{pwned}}", "\" onfocus='pwned()'")
