@@ -188,7 +188,7 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
             _insist,
         ),
         (
-            r"(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
+            r"(?:ok(?:ay)? |no )?(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
             r"|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|(?:no deal,? )?i(?:'?m)? walk(?:ing)?(?: away)?"
             r"|let'?s call it off",
             _leave,
@@ -226,6 +226,7 @@ _NEEDLESS = re.compile(rf"\bi (?:really )?(?:do ?n'?t|do not) (?:need|want)(?: a
 # Patterns and their replacement in the annotator's words.
 _REWRITES = (
     (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
+    (re.compile(r"\b(give me .{1,25} and) (?=(?:keep|take) )"), r"\1 you "),
     (re.compile(rf"\b(?:we|us|let'?s) (?:do |take |get |have |keep )*({_LIST}) each\b"), r"we both get \1"),
     (re.compile(r"(^|[,.;/|] *|\band )(?:me|i)(?: *[:=]| *->) *"), r"\1i keep "),
     (re.compile(r"(^|[,.;/|] *|\band )(?:you|u)(?: *[:=]| *->) *"), r"\1you keep "),
@@ -258,7 +259,8 @@ _NO_OFFERS = (
     ),
     (
         re.compile(
-            r"\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
+            r"\byou (?:can )?(?:choose|pick|decide)\b"
+            r"|\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
             rf"|\brest,? we can (?:discuss|talk)|^i (?:really|absolutely) (?:need|want) {_LIST}[\s.!]*$"
         ),
         "it leaves the rest open; say who gets that too",

@@ -152,6 +152,8 @@ ANSWERS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("throw in the hat and it's yours", keep(2, 1, 0)),
     ("give me the hat too and we can close this", keep(2, 1, 0)),
     ("what do you think about the hat", QUESTIONS),
+    ("give me a hat and keep the ball", "it does not say who gets the books"),
+    ("I want the ball and you can choose the rest", "it leaves the rest open"),
     ("let us do one book each", "it does not say who gets"),
 )
 ANSWERED = view_after(keep(2, 2, 1), keep(1, 0, 1), keep(0, 2, 1), scenario=Scenario((2, 2, 1), ((0, 3, 4), (2, 0, 6))))
