@@ -387,7 +387,7 @@ _AS_LONG_AS = r"(?:provided|providing|(?:as|so) long as|once|when)"
 _CONDITION = re.compile(rf"\b(?:if|but|unless|only|plus|with|except|{_AS_LONG_AS}|{_ADD})\b|^\w+[ ,]+and\b")
 _TAKES_AWAY = re.compile(r"\b(?:without|minus|except(?! (?:that )?i\b)|not|swap\w*|trad(?:e|ing)|exchange)\b|n't\b")
 _NO_ITEM_NO_DEAL = re.compile(rf"^(?:sorry,? )?(?:no ({_ITEM})[, ]+|({_LIST}) or )no deal\b")
-_NO_CHANGES = {"REST", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "INFO", "ASK", "INSTEAD", "or"}
+_NO_CHANGES = {"REST", "RESTBUT", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "INFO", "ASK", "INSTEAD", "or"}
 _CHANGES = tuple(  # patterns of a change and their replacement in the annotator's words
     (re.compile(pattern), words)
     for pattern, words in (
@@ -440,17 +440,18 @@ def _changed_offer(line: str, view: View) -> Reading | None:
         return None
     offered, adds = rest(view.counts, view.theirs or (0, 0, 0)), is_more and not is_condition
     owners = {YOU if mention.owner == YOU else ME for mention in mentions}
+    amounts = {mention.amount for mention in mentions}
     base = view.mine if adds and owners == {YOU} else offered
-    if mentioned.doubts or not owners or base is None or (is_more and len(owners) > 1):
+    if mentioned.doubts or not owners or base is None or (is_more and len(owners) > 1) or HALF in amounts:
         return refusal(UNCLEAR_CHANGE)
-    kept = list(base)
+    items = list(base)
     for owner, kind, amount, _ in mentions:
         count = view.counts[kind]
         number = {BARE: 1, ALL: count, OTHER_ONES: count, BOTH: 2}.get(amount, amount)
-        held = count - kept[kind] if owner == YOU else kept[kind]
-        new = held + number if is_more and amount not in (ALL, OTHER_ONES) else max(held, number)
-        if amount == HALF or new > count:
+        held = count - items[kind] if owner == YOU else items[kind]
+        amount_held = held + number if is_more and amount not in (ALL, OTHER_ONES, BOTH) else max(held, number)
+        if amount_held > count:
             return refusal(f"there are only {describe_items(view.counts)} on the table")
-        kept[kind] = count - new if owner == YOU else new
-    split = (kept[0], kept[1], kept[2])
+        items[kind] = count - amount_held if owner == YOU else amount_held
+    split = (items[0], items[1], items[2])
     return _agree(view) if split == offered else act_reading(Act.PROPOSE, split)
