@@ -80,11 +80,11 @@ def verdict(plane: Plane) -> str:
         return _one_sided(plane, nash)
     if not plane.better:
         fair = (
-            ", with the largest product of both seats' points (Nash bargaining)"
+            " It is also a fair one: the product of both sides' points is the largest possible (Nash bargaining)."
             if (nash.own_score, nash.partner_score) == plane.landed
             else ""
         )
-        return f"An efficient deal{fair}: neither side could have had more without the other having less."
+        return f"An efficient deal: neither side could have had more without the other having less.{fair}"
     more = max(plane.better, key=lambda spot: (spot.own_score, spot.partner_score))
     return (
         f"Points were left on the table: {more.own_score} for {you} and {more.partner_score} for {other} was possible."

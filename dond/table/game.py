@@ -35,6 +35,7 @@ from league.tables.figures import points
 from partners.human import View
 
 PROMPT = "your act> "
+TOO_LATE = "ends the game: no deal"  # of an offer that can no longer be accepted
 SIDES = ("they", "you")
 Row = tuple[str, Triple | None, str]  # a label, numbers of items, and a note on them
 
@@ -211,6 +212,8 @@ def warning(action: Action, view: View) -> str:
     act, rules = action.act_type, view.state.rules
     if act is Act.AGREE and view.theirs is not None and not worth(view.values, rest(view.counts, view.theirs)):
         return "Their offer is worth nothing to you."
+    if act.is_offer and view.state.turns_remaining == 1 and not is_their_offer(action.oA, view):
+        return "This is the last act, so this offer cannot be accepted any more: no deal, nothing for both."
     if act.is_offer and not worth(view.values, action.oA):
         return "This leaves nothing of worth to you."
     if act is Act.DISAGREE and rules.disagree == "ends":
@@ -220,11 +223,16 @@ def warning(action: Action, view: View) -> str:
     return ""
 
 
+def is_their_offer(split: Triple, view: View) -> bool:
+    """Whether ``split`` is exactly what the partner's latest claim leaves the person."""
+    return view.theirs is not None and rest(view.counts, view.theirs) == split
+
+
 def talk_would_end(view: View) -> str:
     """The result if the talk ends now: a deal if the latest claims fit."""
     if view.mine is None or view.theirs is None:
         return "no deal, as not both have made an offer"
-    fits = rest(view.counts, view.theirs) == view.mine
+    fits = is_their_offer(view.mine, view)
     return "a deal, as both last offers fit" if fits else "no deal, as the last offers do not fit"
 
 

@@ -30,7 +30,7 @@ from dond_marl.statistics import TEN
 from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
 from partners.human import View
-from partners.scripted.generated import Generated
+from partners.scripted.generated import Generated, nickname
 
 NAME = "human"  # in records
 STRANGER = "a stranger"  # a generated program that is drawn for a game
@@ -122,10 +122,10 @@ class Sitting:
 
     @property
     def short_name(self) -> str:
-        """The partner's name for people: short where a path is in it, a stranger where a program is drawn."""
+        """The partner's name for people: short where a path is in it, a nickname or a stranger for a program."""
         if isinstance(self.partner, Generated) and self.partner.program is None:
             return STRANGER
-        return short_names([self.name]).get(self.name, self.name)
+        return nickname(self.name) or short_names([self.name]).get(self.name, self.name)
 
     def of_game(self, number: int, seat: int) -> Sitting:
         """The sitting as it is in game ``number`` with the person in ``seat``: a stranger is then one program."""

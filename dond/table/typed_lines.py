@@ -1,10 +1,11 @@
 """A line that a person types at the table: a short command such as ``p 1 0 2``, or a sentence in English.
 
 A command is played as it stands. A sentence may be misread, so its reading is confirmed before it is played. Short
-phrases of the table ("50/50", "same as before", "bye") are matched by patterns, "one more hat" is added to what is on
-offer, and everything else is read by the dialogue annotator, :mod:`dond_marl.dialogues.annotator`, which was written
-for, and measured on, the published dialogues. A line with two possible readings gives a question and is never resolved
-by a guess: "no way" must not end the game without a confirmation. The terminal and the page share this.
+phrases of the table ("50/50", "same as before", "bye") are matched by patterns, "one more hat" and "deal if I get the
+ball" change what is on offer, and everything else is read by the dialogue annotator,
+:mod:`dond_marl.dialogues.annotator`, which was written for, and measured on, the published dialogues. A line with two
+possible readings gives a question and is never resolved by a guess: "no way" must not end the game without a
+confirmation. The terminal and the page share this.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from dond_marl.dialogues.annotator import ActReading, TalkState, read_utterance
-from dond_marl.dialogues.clauses import claims
-from dond_marl.dialogues.words import tags
+from dond_marl.dialogues.clauses import ALL, BARE, BOTH, HALF, ME, OTHER_ONES, YOU, claims
+from dond_marl.dialogues.words import Tone, tags, tone
 from dond_marl.game import ITEMS, Act, Action, Rules, Triple, rest
 from dond_marl.records.transcript import describe_items
 from partners.human import View
@@ -46,6 +47,7 @@ class Reading(NamedTuple):
 
 NOTHING_TO_AGREE_TO = "there is no offer to say yes to"
 NO_ANSWERS = "they answer offers, not questions; say what you want to keep"
+UNCLEAR_CHANGE = "it is not clear what is to change in the offer; say the whole split"
 ENGLISH = "only English is read for now"
 
 
@@ -157,30 +159,38 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
         (
             r"(?:let'?s |we (?:can |could )?|can we |how about )?"
             r"(?:(?:split|share|divide)(?: it| them| everything| all)? (?:evenly|equally|in half|50 ?[/-] ?50)"
-            r"|50 ?[/-] ?50|fifty[ -]?fifty|half (?:and|&) half|half each|half of (?:it|everything|all)"
+            r"|50 ?[/-] ?50|fifty[ -]?fifty|half (?:(?:and|&) )?half|half each|half of (?:it|everything|all)"
             r"|(?:an? )?(?:even|equal) split|meet (?:me )?(?:in the middle|half ?way))",
             _even_split,
         ),
         (
-            r"let'?s do (?:it|that|this)|i (?:can|could) live with (?:it|that|this)|good enough|i'?m in"
+            r"let'?s (?:do (?:it|that|this)|shake(?: on it)?)|i (?:can|could) live with (?:it|that|this)"
+            r"|good enough|i'?m in"
             r"|i(?:'?ll| will) take (?:it|that|the deal|your offer)",
             _agree,
         ),
         (
-            r"(?:absolutely|definitely|certainly) not|forget it|not enough|(?:that'?s |it'?s )?too (?:little|much)"
-            r"|(?:please )?be (?:fair|reasonable)|make me a better offer",
+            r"(?:absolutely|definitely|certainly) not|i refuse|forget it|not enough"
+            r"|(?:please )?be (?:fair|reasonable)|(?:make me a|you can do) better(?: offer)?"
+            r"|(?:that'?s |it'?s )?(?:too (?:little|much|greedy)|an insult|a joke"
+            rf"|(?:an? )?(?:terrible|awful|bad|poor|lousy|low|ridiculous|unfair|insulting)(?: {_OFFER})?)",
             _refuse,
         ),
         (
             r"(?:the )?same (?:as (?:before|earlier|last time)|again|offer|thing)|as before|i insist|final offer"
             rf"|take it or leave it|(?:that'?s |this is )?my (?:last|final) {_OFFER}"
-            rf"|my {_OFFER} stands|i (?:repeat|stand by|stick (?:to|with)) my {_OFFER}"
-            r"|i (?:wo ?n'?t|will not) (?:budge|move)",
+            rf"|my {_OFFER} (?:stands|has ?n(?:'?t|ot) changed|is (?:final|(?:still )?the same))"
+            r"|no changes?(?: from me)?"
+            rf"|i(?:'?m)? (?:repeat|stand(?:ing)? by|stick(?:ing)? (?:to|with)) my {_OFFER}"
+            r"|i(?:'?m not| wo ?n'?t| will not| can'?t| cannot) (?:budge|move"
+            r"|(?:go|going|accept|take|settle for) (?:(?:any )?(?:lower|less)|below)(?: than)?(?: (?:this|that))?)"
+            r"|(?:that'?s|this is) (?:as low as i|the (?:least|lowest) i)(?: can| will|'?ll)? (?:go|take|accept)",
             _insist,
         ),
         (
-            r"(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
-            r"|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|no deal,? i walk away",
+            r"(?:ok(?:ay)? |no )?(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
+            r"|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|(?:no deal,? )?i(?:'?m)? walk(?:ing)?(?: away)?"
+            r"|let'?s call it off",
             _leave,
         ),
         (r"(?:it'?s |they'?re )?all (?:for me|mine)|i (?:want|take|keep) (?:it )?all(?: of (?:it|them))?", _take_all),
@@ -216,16 +226,32 @@ _NEEDLESS = re.compile(rf"\bi (?:really )?(?:do ?n'?t|do not) (?:need|want)(?: a
 # Patterns and their replacement in the annotator's words.
 _REWRITES = (
     (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
+    (re.compile(r"\b(give me .{1,25} and) (?=(?:keep|take) )"), r"\1 you "),
+    (re.compile(rf"\b(?:we|us|let'?s) (?:do |take |get |have |keep )*({_LIST}) each\b"), r"we both get \1"),
     (re.compile(r"(^|[,.;/|] *|\band )(?:me|i)(?: *[:=]| *->) *"), r"\1i keep "),
     (re.compile(r"(^|[,.;/|] *|\band )(?:you|u)(?: *[:=]| *->) *"), r"\1you keep "),
 )
 # Sentences on items that are no offers of a whole split, with the reason.
 _NO_OFFERS = (
     (
-        re.compile(r"\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b"),
+        re.compile(r"^(?:so )?(?:you|u) (?:really |still |do )?(?:want|like|need|love)\b(?!.*\b(?:i|me|mine)\b)"),
+        "it says what they like, not who gets what",
+    ),
+    (re.compile(r"^(?:what|how) do (?:you|u) (?:think|feel)\b(?!.*\b(?:i|me|mine)\b)"), NO_ANSWERS),
+    (
+        re.compile(
+            r"\brather (?:have|get|keep|take)\b|\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b"
+        ),
         "it says what you like better, not who gets what",
     ),
-    (re.compile(r"\b(?:less|fewer)\b"), "it takes something away; say the whole split"),
+    (re.compile(r"\b(?:less|fewer|lower|below)\b"), "it takes something away; say the whole split"),
+    (re.compile(r"\bgive up\b.*\bto (?:get|have)\b"), "it trades items; say the whole split"),
+    (
+        re.compile(
+            r"\b(?:no deal|no way|(?:wo|ca|do|would|could)n'?t \w+(?: that| it)?|not (?:accept|agree|ok|fair)) if\b"
+        ),
+        "it says what you refuse; say what you want to keep",
+    ),
     (re.compile(r"\b(?:add|throw in)\b"), "it adds to something; say the whole split"),
     (
         re.compile(r"\b(?:worthless|useless|means? nothing|matters?)\b|\bworth (?:nothing|0|zero)\b"),
@@ -233,7 +259,8 @@ _NO_OFFERS = (
     ),
     (
         re.compile(
-            r"\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
+            r"\byou (?:can )?(?:choose|pick|decide)\b"
+            r"|\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
             rf"|\brest,? we can (?:discuss|talk)|^i (?:really|absolutely) (?:need|want) {_LIST}[\s.!]*$"
         ),
         "it leaves the rest open; say who gets that too",
@@ -278,9 +305,9 @@ def _first_reading(line: str, view: View) -> Reading:
     if numbers := _THREE.fullmatch(plain):
         books, hats, balls = map(int, numbers.groups())
         return act_reading(Act.PROPOSE, (books, hats, balls))
-    added = _addition(line, view)
-    if added is not None:
-        return added
+    changed = _changed_offer(line, view)
+    if changed is not None:
+        return changed
     offer = _OR_LEAVE_IT.sub(" ", line).strip()
     for pattern, words in _REWRITES:
         offer, plain = pattern.sub(words, offer), pattern.sub(words, plain)
@@ -305,6 +332,9 @@ def _annotator_reading(line: str, view: View) -> Reading:
     reading = _annotate(line, view)
     if reading.action is None:
         return _explain(reading.reason, line, view)
+    names_condition = reading.action.act_type is Act.AGREE and claims(line).names_items
+    if names_condition and re.search(r"\b(?:if|unless|but|only|without|minus|except)\b", line):
+        return refusal(UNCLEAR_CHANGE)
     if reading.action.act_type is Act.DISAGREE:
         return _leave(view) if "walk away" in line and not _NEGATED.search(line) else _refuse(view)
     return Reading((reading.action,))
@@ -332,43 +362,96 @@ def _explain(reason: str, line: str, view: View) -> Reading:
     return refusal(_REASONS[reason]) if reason in _REASONS else refusal("it is not clear who gets what", unread=True)
 
 
-# Additions to what is on offer: "one more hat", "a hat too"
+# Changes of what is on offer: "one more hat", "a hat too", "deal if I get the ball", "no deal without the ball"
 
-_MORE = re.compile(r"\b(?:more|another|extra|also (?:want|need))\b|\b(?:too|as well|also)[\s.!?]*$")
-_TO_YOU = re.compile(
-    r"\b(?:you|u)(?: can| could| may| will|'?ll)? (?:have|get|take|keep)\b|\b(?:for|to|giv(?:e|ing)) (?:you|u)\b"
+_ADD = (
+    r"(?:add(?:ed|ing)?|(?:throw|threw|toss|chuck|put)(?:ing|ed)? in|includ(?:e|ed|ing)"
+    r"|sweeten(?:ed|ing)?(?: (?:it|that|(?:the|your|this) \w+))?(?: up)?(?: with)?)"
 )
-_WHOLE_SPLITS = {"REST", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "NOT", "INFO", "ASK", "FOR", "or", "no"}
-_COUNTS = {"a": 1, "an": 1, "another": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
-_BETWEEN = {"more", "extra", "other", "of", "the"}  # a number and its item
-_KINDS = {"BOOK": 0, "BOOKS": 0, "HAT": 1, "HATS": 1, "BALL": 2, "BALLS": 2}
+_MORE = re.compile(
+    r"\b(?:(?<!no )(?<!nothing )more|another|extra|sweeten\w*|spare|on top|also (?:want|need)|of (?:my|your))\b"
+    r"|\b(?:too|as well|also)[\s.!?]*(?:$|and we)"
+    r"|^(?:(?:can|could|would|will) you |please |just )*(?:and|plus|add|throw in|include)\b"
+)
+_STRONG_YES = re.compile(
+    r"\b(?:deal|agreed?|sold|shake|accept|done|happy|say yes|take (?:it|that|your offer|the deal))\b|\bi'?m in\b"
+    r"|\bi(?:'?ll|'?d| will| would| can| could) do (?:it|that|this)\b"
+)
+_NEARLY = re.compile(
+    r"^(?:that'?s|it'?s|looks|sounds|so|very|pretty|not|[ ,])*"
+    r"\b(?:close|almost|nearly|nice|good|great|tempting|better|bad)\b"
+)
+_SUGGESTS_DEAL = re.compile(r"\b(?:make|another|better|best|new|counter|what|how) .{0,12}\b(?:deal|offer)\b|\bdeal *:")
+_IF_NOT = re.compile(r"\b(?:unless|until|only|(?<!live )(?<!do )(?<!go )without)\b")
+_AS_LONG_AS = r"(?:provided|providing|(?:as|so) long as|once|when)"
+_CONDITION = re.compile(rf"\b(?:if|but|unless|only|plus|with|except|{_AS_LONG_AS}|{_ADD})\b|^\w+[ ,]+and\b")
+_TAKES_AWAY = re.compile(r"\b(?:without|minus|except(?! (?:that )?i\b)|not|swap\w*|trad(?:e|ing)|exchange)\b|n't\b")
+_NO_ITEM_NO_DEAL = re.compile(rf"^(?:sorry,? )?(?:no ({_ITEM})[, ]+|({_LIST}) or )no deal\b")
+_NO_CHANGES = {"REST", "RESTBUT", "REMAINING", "EVERYTHING", "NOTHING", "EACH", "SPLIT", "INFO", "ASK", "INSTEAD", "or"}
+_CHANGES = tuple(  # patterns of a change and their replacement in the annotator's words
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (
+            r"\b(?:(?:and|then|so) )*(?:(?:you|we)(?:'?ve| have)?(?: got)?|(?:it|that)(?:'?s| is)|call it)"
+            r"(?: yourself)?(?: an?)? (?:deal|agreed|done)\b|\b(?:no )?deal\b"
+            r"|\band (?:it'?s yours|we can (?:close|finish|stop))\b",
+            " . ",
+        ),
+        (rf"\b(?:unless|until|only|except|{_AS_LONG_AS})\b", " if "),
+        (r"\b(?:the )?(?:last|final|third|fourth) (book|hat|ball)\b", r"all \1s"),
+        (rf"\b(i(?:'?ll|'?d| can| could| will| would)?) (?:also )?{_ADD}\b", r"\1 give you "),
+        (r"\b(?:throw|threw|toss|chuck|put)(?:ing|ed)? (?=.{1,20} in\b)", " give me "),
+        (rf"\b(?:{_ADD}|plus)\b", " give me "),
+        (r"\banother\b", "a"),
+        (r"\b(?:more|extra|also|on top|too|as well|at least)\b|\bof (?:my|your)\b|^and\b", " "),
+    )
+)
 
 
-def _addition(line: str, view: View) -> Reading | None:
-    """The partner's offer plus the named items, or the person's own less items for the partner; ``None`` if neither."""
-    history, words = view.state.history, tags(line)
-    if not _MORE.search(line) or not (history and history[-1].act_type.is_offer) or _WHOLE_SPLITS & set(words):
+def _changed_offer(line: str, view: View) -> Reading | None:
+    """The partner's offer with the named items moved, or the person's own claim less items for the partner.
+
+    A yes with a condition ("deal if I get the ball") names how many items a side gets, "one more hat" how many are
+    added. ``None`` for a line that is neither, or that names a whole split.
+    """
+    line = _NO_ITEM_NO_DEAL.sub(r"no deal without the \1\2", line)
+    history, answer, is_more = view.state.history, tone(line), bool(_MORE.search(line))
+    refuses = answer in (Tone.REFUSES, Tone.NO)
+    if refuses or line.startswith("only "):
+        is_condition = bool(_IF_NOT.search(line))
+    else:
+        nearly = answer >= Tone.YES or _NEARLY.search(line)
+        is_condition = bool(_STRONG_YES.search(line) or (nearly and _CONDITION.search(line)))
+    is_condition = is_condition and not _SUGGESTS_DEAL.search(line)
+    if not (is_more or is_condition) or not (history and history[-1].act_type.is_offer):
         return None
-    named, gives = _count_items(words), bool(_TO_YOU.search(line))
-    base = view.mine if gives else rest(view.counts, view.theirs or (0, 0, 0))
-    if named is None or base is None:
+    core = _NEEDLESS.sub("you can have ", line)
+    takes_away = not refuses and bool(_TAKES_AWAY.search(core))
+    core = _IF_NOT.sub("if", core) if refuses else core
+    for pattern, words in _CHANGES:
+        core = pattern.sub(words, core)
+    mentioned, tagged = claims(core), set(tags(core))
+    mentions = mentioned.mentions
+    if not mentioned.names_items or tagged & _NO_CHANGES or {mention.kind for mention in mentions} == {0, 1, 2}:
         return None
-    books, hats, balls = (count + (-n if gives else n) for count, n in zip(base, named, strict=True))
-    if not all(0 <= n <= count for n, count in zip((books, hats, balls), view.counts, strict=True)):
-        return refusal(f"there are only {describe_items(view.counts)} on the table")
-    return act_reading(Act.PROPOSE, (books, hats, balls))
-
-
-def _count_items(words: list[str]) -> Triple | None:
-    """Count the items of each type in annotator tags; ``None`` without any, or for items without a number."""
-    named, amount = [0, 0, 0], 0
-    for word in words:
-        if word in _KINDS:
-            if not amount:
-                return None
-            named[_KINDS[word]], amount = named[_KINDS[word]] + amount, 0
-        elif word in _COUNTS or word.isdigit():
-            amount = _COUNTS[word] if word in _COUNTS else int(word)
-        elif word not in _BETWEEN:
-            amount = 0
-    return (named[0], named[1], named[2]) if any(named) else None
+    if is_condition and takes_away:
+        return refusal("it takes something away; say the whole split")
+    if not is_condition and "NOT" in tagged:
+        return None
+    offered, adds = rest(view.counts, view.theirs or (0, 0, 0)), is_more and not is_condition
+    owners = {YOU if mention.owner == YOU else ME for mention in mentions}
+    amounts = {mention.amount for mention in mentions}
+    base = view.mine if adds and owners == {YOU} else offered
+    if mentioned.doubts or not owners or base is None or (is_more and len(owners) > 1) or HALF in amounts:
+        return refusal(UNCLEAR_CHANGE)
+    items = list(base)
+    for owner, kind, amount, _ in mentions:
+        count = view.counts[kind]
+        number = {BARE: 1, ALL: count, OTHER_ONES: count, BOTH: 2}.get(amount, amount)
+        held = count - items[kind] if owner == YOU else items[kind]
+        amount_held = held + number if is_more and amount not in (ALL, OTHER_ONES, BOTH) else max(held, number)
+        if amount_held > count:
+            return refusal(f"there are only {describe_items(view.counts)} on the table")
+        items[kind] = count - amount_held if owner == YOU else amount_held
+    split = (items[0], items[1], items[2])
+    return _agree(view) if split == offered else act_reading(Act.PROPOSE, split)

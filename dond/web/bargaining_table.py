@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from dond.table.game import describe_action, talk_lines, talk_would_end, warning
+from dond.table.game import TOO_LATE, describe_action, is_their_offer, talk_lines, talk_would_end, warning
 from dond.web.frame import render
 from dond_marl.game import ITEMS, Act, Action, Scenario, State, Triple, rest, worth
 from dond_marl.records.transcript import describe_items
@@ -47,7 +47,9 @@ def view_before_turn(state: State, seat: int) -> View:
 
 
 def initial_split(view: View) -> Triple:
-    """The split that the table opens with: the person's last claim, else every item that is worth something."""
+    """The split that the table opens with: the last claim, or all items of worth; before the last act, their offer."""
+    if view.theirs is not None and view.state.turns_remaining == 1:
+        return rest(view.counts, view.theirs)
     if view.mine is not None:
         return view.mine
     books, hats, balls = (count if value else 0 for count, value in zip(view.counts, view.values, strict=True))
@@ -73,13 +75,16 @@ def headline(view: View) -> str:
 
 def act_choices(view: View, split: Triple) -> tuple[ActChoice, ...]:
     """The buttons of all acts by act number; ``split``: the split on the table."""
+    is_last = view.state.turns_remaining == 1
     worth_of_split = f"this split, {points(worth(view.values, split))} for you"
+    if is_last and not is_their_offer(split, view):
+        worth_of_split = TOO_LATE
     offered = None if view.theirs is None else points(worth(view.values, rest(view.counts, view.theirs)))
     ends = view.state.rules.disagree == "ends"
     no = ("Walk away", "no deal, no points") if ends else ("Turn down", "their offer; the talk goes on")
     texts = {
         Act.PROPOSE: ("Propose", worth_of_split),
-        Act.INSIST: ("Insist", FIRMER),
+        Act.INSIST: ("Insist", worth_of_split if is_last else FIRMER),
         Act.AGREE: ("Accept", f"their offer, {offered} for you" if offered else "nothing is on offer"),
         Act.DISAGREE: no,
         Act.END: ("Stop talking", f"now: {talk_would_end(view)}"),
@@ -93,11 +98,15 @@ def action_of(act: Act, split: Triple) -> Action:
 
 
 def main_act(view: View, split: Triple) -> Act:
-    """The act of the highlighted button: AGREE to an offer worth at least the split on the table, else PROPOSE."""
+    """The act of the highlighted button: AGREE to an offer worth at least the split on the table, else PROPOSE.
+
+    Before the last act, AGREE to any offer that is worth something.
+    """
     if view.theirs is None or view.rule_against(Action(Act.AGREE)) is not None:
         return Act.PROPOSE
     offered = worth(view.values, rest(view.counts, view.theirs))
-    return Act.AGREE if offered and offered >= worth(view.values, split) else Act.PROPOSE
+    is_enough = view.state.turns_remaining == 1 or offered >= worth(view.values, split)
+    return Act.AGREE if offered and is_enough else Act.PROPOSE
 
 
 def describe_reading(action: Action, view: View) -> str:
@@ -115,7 +124,7 @@ def describe_unread(line: str, reason: str, times: int) -> str:
     else:
         help_ = "Try it like this: “I take the hats, you get the rest.”"
     if times > 2:
-        help_ += f" That was line {times}; you can also tap the items and press Propose."
+        help_ += " You can also tap the items and press Propose."
     return f"“{quoted}” was not understood: {reason}. {help_}"
 
 

@@ -143,7 +143,8 @@ class OccupantMenu:
     """Occupants that can be chosen: ``candidates`` by key, ``groups`` of labels by key under headings.
 
     ``keys``: by the names that the commands print and take, such as ``ppo_fast/0001`` and ``league/0001:main``;
-    ``names``: such a name for each key. ``typed`` and ``stored``: see :class:`Desk`.
+    ``names``: such a name for each key, those of own trainings and leagues first. ``typed`` and ``stored``: see
+    :class:`Desk`.
 
     Making one reads the ledgers of ``runs``.
     """
@@ -151,12 +152,20 @@ class OccupantMenu:
     def __init__(self, runs: Sequence[Path], typed: Permission = NOTHING, stored: Permission = NOTHING) -> None:
         self.typed, self._of_record = typed, False
         self.candidates: dict[str, Candidate] = {}
-        self.groups: dict[str, dict[str, str]] = {"Built in": {}}
+        self.groups: dict[str, dict[str, str]] = {}
         self.keys: dict[str, str] = {}
         self.names: dict[str, str] = {}
-        for candidate in built_in():
-            self.candidates[candidate.name] = candidate
-            self.groups["Built in"][candidate.name] = self.names[candidate.name] = candidate.name
+        trainings = list(dict.fromkeys(run for folder in typed.folders for run in runs_in(folder, SETTINGS)))
+        for run in trainings[:MAX_RUNS]:
+            try:
+                newest = expand_run_name(str(run))
+            except OccupantNameError:  # no checkpoint yet
+                continue
+            self.candidates[newest] = Candidate(newest, "The newest checkpoint of this training.", None, newest, typed)
+            label = self.names[newest] = f"{run.parent.name}/{run.name}"
+            self.groups.setdefault("Trainings", {})[newest] = label
+            self.keys[label] = newest
+            self.keys.setdefault(run.parent.name, newest)
         for number, run in enumerate(runs[:MAX_RUNS]):
             try:
                 with Follower(run) as follower:
@@ -167,22 +176,14 @@ class OccupantMenu:
             for i, (name, sentence, spec) in enumerate(members):
                 key = f"{number}/{i}"
                 self.candidates[key] = Candidate(name, sentence, run, spec, stored)
-                group[key] = f"{name}, of this league" if name in self.groups["Built in"] else name
+                group[key] = name
                 printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
                 self.keys[printed] = key
                 self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
-
-        trainings = list(dict.fromkeys(run for folder in typed.folders for run in runs_in(folder, SETTINGS)))
-        for run in trainings[:MAX_RUNS]:
-            try:
-                spec = expand_run_name(str(run))
-            except OccupantNameError:  # no checkpoint yet
-                continue
-            self.candidates[spec] = Candidate(spec, "The newest checkpoint of this training.", None, spec, typed)
-            label = self.names[spec] = f"{run.parent.name}/{run.name}"
-            self.groups.setdefault("Trainings", {})[spec] = label
-            self.keys[label] = spec
-            self.keys.setdefault(run.parent.name, spec)
+        for candidate in built_in():
+            self.candidates[candidate.name] = candidate
+            self.names[candidate.name] = candidate.name
+        self.groups["Built in"] = {name: name for name in self.candidates if self.names[name] == name}
 
     def candidate(self, key: str, typed: str = "") -> Candidate:
         """The candidate of a key, or the one whose name was ``typed``, if that is not empty.
@@ -304,8 +305,7 @@ class GameChoice(NamedTuple):
     """The fields of the form, as they were typed."""
 
     partner: str = "prosocial"  # key of a featured partner; kind, and so good for a first game
-    other: str = ""  # key of another candidate, instead of ``partner``
-    typed: str = ""  # name and parameters, instead of both
+    typed: str = ""  # name and parameters, instead of ``partner``
     seat: str = "random"
     source: str = "lewis/train"
     hints: str = "none"
@@ -339,11 +339,13 @@ def sitting_of(choice: GameChoice, candidate: Candidate, book: Path, data_dir: P
     return Sitting(partner, name, source, rules, seed, book, own_seat, adviser, choice.hints)
 
 
-def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, reason: str = "") -> Markup:
-    """The first page: an introduction and the form; ``reason``: what was wrong with it."""
+def setup_page(
+    menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, reason: str = "", *, lost: bool = False
+) -> Markup:
+    """The first page: an introduction and the form; ``reason``: what was wrong with it, ``lost``: a game was."""
     cards = {name: sentence for name, sentence in FEATURED.items() if name in menu.candidates}
-    if choice.partner not in cards and not choice.other:
-        choice = choice._replace(other=choice.partner)
+    if choice.partner not in cards and not choice.typed:
+        choice = choice._replace(typed=menu.names.get(choice.partner, choice.partner))
     options = {
         "seat": SEATS,
         "source": source_choices(data_dir),
@@ -351,7 +353,7 @@ def setup_page(menu: OccupantMenu, choice: GameChoice, data_dir: Path | None, re
         "disagree": DISAGREE,
         "messages": MESSAGES,
     }
-    return render("play", "setup", choice, menu, cards, options, reason)
+    return render("play", "setup", choice, menu, cards, options, reason, lost)
 
 
 def warm_up() -> None:

@@ -158,14 +158,14 @@ def session_page(session: PlaySession, address: str, book: str, reply: TableRepl
         heading = _waiting_headline(session)
         before = board.view_before_turn(state, seat)
         hand = board.turn_form(before, session.split, f"{address}/act", hidden, playing=False)
-    leave = render("play", "leave_button")
+    leave = [render("play", "leave_button")] if session.is_running else []
     section = board.game_section(
         state,
         seat,
         hand,
         partner=partner,
         heading=heading,
-        facts=(f"with {partner}", "you open" if seat == 0 else "they open", turns_left(state), leave),
+        facts=(f"with {partner}", "you open" if seat == 0 else "they open", turns_left(state), *leave),
         typed=table.game.words,
         thinking=session.is_running and view is None,
     )
@@ -204,19 +204,20 @@ class PlayPages:
 
     async def setup(self, request: Request) -> Response:
         """The visitor's running game, else the form; ``run`` and ``member`` choose a league's member in the form."""
-        token = request.cookies.get(_cookie(request), "")
-        if not request.query_params and token in self._sessions and self._sessions[token].is_running:
+        token = self._running(request)
+        if not request.query_params and token:
             return _see(token)
         menu = await in_background(self._desk.menu)
         key = menu.key_of(request.query_params.get("run", ""), request.query_params.get("member", ""))
-        return self._setup_page(menu, GameChoice(other=key or ""))
+        choice = GameChoice(typed=menu.names.get(key or "", ""))
+        return self._setup_page(menu, choice, lost="lost" in request.query_params)
 
     async def deal(self, request: Request) -> Response:
         """Begin a session with the posted choice."""
         choice = GameChoice.from_fields(await form_fields(request))
         menu = await in_background(self._desk.menu)
         try:
-            candidate = menu.candidate(choice.other or choice.partner, choice.typed)
+            candidate = menu.candidate(choice.partner, choice.typed)
             sitting = await in_background(sitting_of, choice, candidate, self._desk.book, self._desk.data_dir)
         except CHOICE_ERRORS as error:
             return self._setup_page(menu, choice, one_sentence(error))
@@ -229,9 +230,11 @@ class PlayPages:
         return answer
 
     async def game(self, request: Request) -> Response:
-        """The page of a session; the form where there is none, as after a restart."""
+        """The page of a session; the form with a note where there is none, as after a restart."""
         session = self._session(request)
-        return RedirectResponse("/", 303) if session is None else self._page(session, request)
+        if session is not None:
+            return self._page(session, request)
+        return RedirectResponse("/" if self._running(request) else "/?lost=1", 303)
 
     async def back(self, request: Request) -> Response:
         return _see(request.path_params["token"])
@@ -285,6 +288,11 @@ class PlayPages:
             return HTMLResponse("")
         return HTMLResponse(await in_background(_analysis_of, session.table))
 
+    def _running(self, request: Request) -> str:
+        """The token of the browser's running game; empty for none."""
+        token = request.cookies.get(_cookie(request), "")
+        return token if token in self._sessions and self._sessions[token].is_running else ""
+
     def _session(self, request: Request) -> PlaySession | None:
         token = request.path_params["token"]
         if token in self._sessions:
@@ -299,8 +307,8 @@ class PlayPages:
             follow = f"{address}/changed?version={session.version}" if waits else None
         return HTMLResponse(_document(content, follow))
 
-    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, reason: str = "") -> Response:
-        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, reason)))
+    def _setup_page(self, menu: OccupantMenu, choice: GameChoice, reason: str = "", *, lost: bool = False) -> Response:
+        return HTMLResponse(_document(setup_page(menu, choice, self._desk.data_dir, reason, lost=lost)))
 
 
 def _analysis_of(table: TableSession) -> Markup:

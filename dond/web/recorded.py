@@ -14,9 +14,8 @@ import numpy as np
 from markupsafe import Markup
 
 from dond.charts import ChartPoint
-from dond.table.session import points_of_ten
+from dond.table.session import NAME, points_of_ten
 from dond.web.frame import render
-from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
 from dond_marl.records.files import read_lines
 from dond_marl.records.record import GameRecord, RecordError
@@ -24,9 +23,10 @@ from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import pack
 from dond_marl.statistics import Estimate, mean_over_scenarios, scenario_groups
 from league.tables.figures import count_noun
-from partners.scripted.generated import describe_spec, name_programs
+from partners.scripted.generated import describe_spec, name_programs, nickname
 
 MAX_FILE = 64 * 2**20  # bytes of a file of records
+PERSON = "Person"  # on pages of recorded games
 MAX_NAME = 80  # characters of a name on a page
 CONFIDENCE = 0.95
 MAX_CURVE = 60  # points of a curve
@@ -91,7 +91,7 @@ def game_of(files: Mapping[str, Path], name: str, number: int) -> GameRecord:
 
 def is_person(name: str) -> bool:
     """Whether a name in a record stands for a person, with or without hints."""
-    return name == "human" or name.startswith("human(")
+    return name == NAME or name.startswith(f"{NAME}(")
 
 
 def title(record: GameRecord) -> str:
@@ -102,10 +102,15 @@ def title(record: GameRecord) -> str:
 
 
 def display_names(record: GameRecord) -> tuple[str, str]:
-    """The occupants' names for a page: paths shortened, printable, at most ``MAX_NAME`` characters."""
+    """The occupants' names for a page: in words or with shortened paths, printable, at most ``MAX_NAME`` characters."""
     short = short_names(record.occupants)
-    first, second = (_on_a_line(short.get(name, name)) for name in record.occupants)
+    first, second = (_on_a_line(_in_words(name) or short.get(name, name)) for name in record.occupants)
     return first, second
+
+
+def _in_words(name: str) -> str:
+    """The name of a person or of one generated program; empty for other occupants."""
+    return nickname(name) or (PERSON + ", with hints" * (name != NAME) if is_person(name) else "")
 
 
 def _on_a_line(name: str) -> str:
@@ -114,9 +119,9 @@ def _on_a_line(name: str) -> str:
 
 
 def seat_names(record: GameRecord) -> tuple[str, str]:
-    """Names of both seats: the occupants', with the seat added if they are equal."""
+    """Names of both seats: the occupants', with who opens added if they are equal."""
     first, second = display_names(record)
-    return (f"{first} ({SEATS[0]})", f"{second} ({SEATS[1]})") if first == second else (first, second)
+    return (f"{first}, who opens", f"{second}, who answers") if first == second else (first, second)
 
 
 class PartnerScore(NamedTuple):
@@ -139,7 +144,7 @@ def scores_of(records: Sequence[GameRecord]) -> list[PartnerScore]:
         if len(people) == 1:
             seat = people[0]
             partner = "strangers" if describe_spec(record.occupants[1 - seat]) else display_names(record)[1 - seat]
-            key = partner, record.occupants[seat] != "human"
+            key = partner, record.occupants[seat] != NAME
             games.setdefault(key, []).append((record, seat))
     scores = [_score(partner, advised, played) for (partner, advised), played in games.items()]
     return sorted(scores, key=lambda score: -score.points.n)

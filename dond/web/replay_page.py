@@ -8,7 +8,7 @@ take seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from dond.web.occupants import (
 from dond.web.recorded import is_person, seat_names, title
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.errors import NotComputable, UntrustedError, error_line
-from dond_marl.game import Act, Action, Triple
+from dond_marl.game import Act, Action, Triple, rest
 from dond_marl.occupants import OccupantNameError
 from dond_marl.records.record import GameRecord
 from dond_marl.rollout import Noise
@@ -98,8 +98,23 @@ def stepper(
     view = view.at_step(min(max(view.step, 0), len(all_steps) - 1))
     people = [seat for seat in (0, 1) if is_person(record.occupants[seat])]
     panel = _policy_panel(record, menu, view, all_steps[view.step], queried)
-    words = [(name, words) for name in dict.fromkeys(record.occupants) if (words := describe_spec(name))]
-    return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people, words)
+    described = dict(zip(names, map(describe_spec, record.occupants), strict=True))
+    words = [(name, words) for name, words in described.items() if words]
+    shares = shares_at(all_steps, view.step, names)
+    return render("replay", "stepper", title(record), plays, view, all_steps, names, panel, people, words, *shares)
+
+
+def shares_at(all_steps: Sequence[Step], number: int, names: tuple[str, str]) -> tuple[tuple[Triple, Triple], str]:
+    """The items of both seats after act ``number``, from 0, or at the end, and a label: the deal, or the last offer."""
+    outcome, counts = all_steps[number].state.outcome, all_steps[0].state.scenario.counts
+    if outcome is not None and outcome.allocation is not None:
+        return outcome.allocation, "The deal"
+    for step in reversed(all_steps[: number + 1]):
+        if step.action is not None and step.action.act_type.is_offer:
+            shares = (step.action.oA, rest(counts, step.action.oA))
+            label = "No deal: the last offer" if outcome is not None else f"{names[step.state.mover]}'s offer"
+            return (shares if step.state.mover == 0 else shares[::-1]), label
+    return ((0, 0, 0), (0, 0, 0)), "No offer yet"
 
 
 def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step: Step, queried: bool) -> Markup:
@@ -162,7 +177,8 @@ def evaluated_policies(record: GameRecord, menu: OccupantMenu, view: ReplayView,
     believed = None
     if not isinstance(bars, str):
         believed = result_or_reason(lambda: beliefs(evaluated_partner(), step, prior))
-    return render("replay", "evaluated", step, other, bars, believed, result_or_reason(hint), result_or_reason(best))
+    about, hints = seat_names(record)[1 - mover], result_or_reason(hint)
+    return render("replay", "evaluated", step, other, bars, believed, hints, result_or_reason(best), about)
 
 
 def policy(partner: Partner, step: Step, prior: str) -> tuple[PolicyBar, ...]:

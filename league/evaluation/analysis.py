@@ -24,6 +24,7 @@ from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.solvers.contexts import Contexts, Views
 from league.play.occupant_kinds import is_free
 from partners.best_response import BestResponse
+from partners.scripted.generated import nickname
 
 ALTERNATIVES = 3
 LONGEST = 12  # turns of a game against a partner with memory; with more the search takes minutes
@@ -68,7 +69,8 @@ def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert:
 
     ``expert``: gives its own act at every state. Takes seconds against partners with memory.
     """
-    prior, name = (record.source or "").split(",")[0], record.occupants[1 - seat]
+    prior, other = (record.source or "").split(",")[0], record.occupants[1 - seat]
+    name = nickname(other) or other
     states = _states_of_seat(record, seat)
     values: list[dict[Action, float]] = []
     compared, acts = "", []

@@ -259,6 +259,21 @@ def describe_spec(spec: str | None) -> str:
     return f"{drawn} each game" + (f", the dials of {occupant.without} neutral" if occupant.without else "")
 
 
+def nickname(spec: str | None) -> str:
+    """A short name of one program for people, ``Late conceder 8091``; empty for every other occupant.
+
+    The number is the program's first four digits, so two programs can share a nickname.
+    """
+    occupant = _read_spec(spec)
+    if occupant is None or occupant.program is None:
+        return ""
+    dials = _dials_of_one(occupant.program, occupant.without)
+    exponent = dials["exponent"]
+    pace = "Early" if exponent < 0.7 else "Steady" if exponent < 2 else "Late"
+    kind = "Hard bargainer" if dials["start"] - dials["end"] < 0.1 else f"{pace} conceder"
+    return f"{kind} {str(occupant.program)[:4]}"
+
+
 def name_programs(name: str, noise: Doubles) -> list[str]:
     """The program that occupant ``name`` plays in each game, by the first of the game's ``noise[B]``, as a name.
 

@@ -190,8 +190,8 @@ document.addEventListener("focusin", (event) => { if (event.target.matches("inpu
 document.addEventListener("change", (event) => {
   const { target } = event, form = target.closest("form[data-auto]");
   if (form) form.requestSubmit();
-  if (target.name === "partner") for (const field of document.querySelectorAll("[name=other], [name=typed]")) field.value = "";
-  if (target.dataset.describe) describe(target);
+  if (target.name === "partner") document.querySelector("[name=typed]").value = "";
+  if (target.name === "typed") for (const radio of document.querySelectorAll("[name=partner]")) if (target.value) radio.checked = false;
   if (target.dataset.record !== undefined && target.files[0]) {
     // A game is one line of a thousand characters or two; the rest of the file stays with the browser.
     target.files[0].slice(0, 20000).text().then((text) => {
@@ -201,12 +201,6 @@ document.addEventListener("change", (event) => {
     });
   }
 });
-
-function describe(menu) {
-  for (const radio of document.querySelectorAll("[name=partner]")) if (menu.value) radio.checked = false;
-  const option = document.querySelector(`#${menu.dataset.describe} option[value="${CSS.escape(menu.value)}"]`);
-  menu.closest("details").querySelector(".chosen").textContent = option?.textContent ?? "";
-}
 
 // The replay: arrow keys follow its links, and it may advance by itself.
 const PACE = 1600; // milliseconds a step

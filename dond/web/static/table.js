@@ -27,9 +27,11 @@ function showSplit(game) {
   board.querySelector(".side.they [data-lay]")?.toggleAttribute("hidden", theirs);
   const propose = game.querySelector(".act.propose"), agree = game.querySelector(".act.agree");
   if (!propose || propose.disabled) return;
-  propose.querySelector("small").textContent = `this split, ${points(own)} for you`;
-  const offered = Number(game.querySelector(".acts").dataset.offered || 0);
-  const accept = Boolean(agree) && !agree.disabled && offered > 0 && offered >= own;
+  const { offered, last } = game.querySelector(".acts").dataset, insist = game.querySelector(".act.insist small");
+  const worth = last && !theirs ? last : `this split, ${points(own)} for you`;
+  propose.querySelector("small").textContent = worth;
+  if (last && insist) insist.textContent = worth;
+  const accept = Boolean(agree) && !agree.disabled && offered > 0 && (Boolean(last) || offered >= own);
   propose.classList.toggle("primary", !accept);
   agree?.classList.toggle("primary", accept);
 }

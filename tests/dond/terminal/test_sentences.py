@@ -110,9 +110,60 @@ READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("line", "meant"), READINGS)
-def test_sentences_give_an_act_a_question_or_a_reason(line, meant):
-    reading = read_sentence(line, OFFERED)
+# The same with 2 books, 2 hats and 1 ball: the person has asked for 1 book and the ball, and is offered the books.
+NO_DEAL = (keep(1, 0, 1), NO)
+ANSWERS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
+    ("Add the ball and you have a deal", keep(2, 0, 1)),
+    ("agreed, but the ball is mine", keep(2, 0, 1)),
+    ("Give me the ball and it's a deal", keep(2, 0, 1)),
+    ("I'd accept if you also gave me the ball", keep(2, 0, 1)),
+    ("deal if the ball comes with it", keep(2, 0, 1)),
+    ("sweeten it with the ball", keep(2, 0, 1)),
+    ("plus the ball, please", keep(2, 0, 1)),
+    ("no deal unless I get the ball", keep(2, 0, 1)),
+    ("I won't accept without the ball", keep(2, 0, 1)),
+    ("no ball, no deal", keep(2, 0, 1)),
+    ("only if I get both hats", keep(2, 2, 0)),
+    ("Ok if you throw the ball in", keep(2, 0, 1)),
+    ("that's nice but I need a hat", keep(2, 1, 0)),
+    ("you've got a deal if you chuck in one of the hats", keep(2, 1, 0)),
+    ("yes to the books, but I need a hat too", keep(2, 1, 0)),
+    ("could you spare a hat?", keep(2, 1, 0)),
+    ("ok but you can have one of the books if I get the ball", keep(1, 0, 1)),
+    ("works for me if the books stay with me", (AGREE,)),
+    ("I give you one of my books", keep(0, 0, 1)),
+    ("I won't go lower than this", Action(Act.INSIST, (1, 0, 1))),
+    ("my offer hasn't changed", Action(Act.INSIST, (1, 0, 1))),
+    ("half half", "cannot be halved"),
+    ("that's a terrible offer", NO_DEAL),
+    ("let's call it off", NO),
+    ("deal, minus one book", "it takes something away"),
+    ("deal but without the hats", "it takes something away"),
+    ("I'd accept, but not with only one book", "it takes something away"),
+    ("I'll take your offer if you swap a book for the ball", "it takes something away"),
+    ("no deal if you keep both hats", "it says what you refuse"),
+    ("I won't go below 2 books and the ball", "it takes something away"),
+    ("I'd give up one book to get the ball", "it trades items"),
+    ("Fine. But the last ball is mine.", keep(2, 0, 1)),
+    ("ball or no deal", keep(2, 0, 1)),
+    ("I'll do it for the ball", keep(2, 0, 1)),
+    ("ok except I want a hat", keep(2, 1, 0)),
+    ("you really want that hat huh", "it says what they like"),
+    ("throw in the hat and it's yours", keep(2, 1, 0)),
+    ("give me the hat too and we can close this", keep(2, 1, 0)),
+    ("what do you think about the hat", QUESTIONS),
+    ("give me a hat and keep the ball", "it does not say who gets the books"),
+    ("I want the ball and you can choose the rest", "it leaves the rest open"),
+    ("let us do one book each", "it does not say who gets"),
+)
+ANSWERED = view_after(keep(2, 2, 1), keep(1, 0, 1), keep(0, 2, 1), scenario=Scenario((2, 2, 1), ((0, 3, 4), (2, 0, 6))))
+
+
+@pytest.mark.parametrize(
+    ("line", "meant", "view"), [*((*row, OFFERED) for row in READINGS), *((*row, ANSWERED) for row in ANSWERS)]
+)
+def test_sentences_give_an_act_a_question_or_a_reason(line, meant, view):
+    reading = read_sentence(line, view)
     if isinstance(meant, str):
         assert not reading.actions and meant in reading.text
         assert reading.unread == (meant in UNREAD)

@@ -20,7 +20,7 @@ from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 360, "height": 780}
 PATIENCE = 600  # seconds until the server answers; a slow machine is no failure
 # Names that a page might obey: markup, a script, a template, an attribute's end.
 HOSTILE = ("<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "{{pwned}}", "\" onfocus='pwned()'")
@@ -147,7 +147,7 @@ def browsing() -> Iterator[Any]:
 def begin(page, partner, seat="0", seed="1030", **fields):
     """Begin a game with the partner of that name."""
     page.get_by_text("Another partner", exact=True).click()
-    page.get_by_label("Name and parameters").fill(partner)
+    page.get_by_label("Type a part of a name").fill(partner)
     page.get_by_label("Who opens").select_option(seat)
     page.get_by_text("Rules and chance").click()
     page.get_by_label("Seed").fill(seed)

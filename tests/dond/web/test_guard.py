@@ -65,9 +65,9 @@ def test_unknown_file_opens_no_other(tmp_path):
     state = apply(State(Scenario((1, 2, 3), ((4, 3, 0), (0, 2, 2)))), Action(Act.DISAGREE))
     (tmp_path / "games.jsonl").write_text(f"{to_line(record_of(state, ('heuristic', 'pushover')))}\n")
     here = pages(tmp_path)
-    assert 'class="stepper"' in here.get("/replay").text
+    assert 'class="stepper game"' in here.get("/replay").text
     unknown = here.get("/replay?file=nofile&game=3").text
-    assert "nofile" in unknown and 'class="stepper"' not in unknown
+    assert "nofile" in unknown and 'class="stepper' not in unknown
 
 
 def test_methods_and_headers(tmp_path):

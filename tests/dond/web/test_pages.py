@@ -130,10 +130,8 @@ def test_keys_after_sentences(look, folder):
 def test_replay_steps(look, folder):
     page = look("/replay?file=runs/games/told.jsonl")
     page.get_by_text("Act 1 of 3").wait_for()
-    assert page.locator(".view").count() == 2
-    assert [text.split("\n")[1] for text in page.locator(".view.me .pool li").all_inner_texts()] == [
-        "4 points each", "1 point each", "2 points each",
-    ]  # fmt: skip
+    assert page.locator(".rate .me").all_inner_texts() == ["4 points each", "1 point each", "2 points each"]
+    assert page.locator(".rate .they").all_inner_texts() == ["0 points each", "4 points each", "1 point each"]
     page.get_by_role("link", name="Next act").click()
     page.get_by_text("Act 2 of 3").wait_for()
     page.get_by_text(
@@ -146,7 +144,8 @@ def test_replay_steps(look, folder):
     page.locator(".stepper").press("End")
     page.get_by_text("The end").wait_for()
     page.locator(".plane").wait_for()
-    assert page.locator(".view.me dd").inner_text() == "1 book, 2 balls (8 points)"
+    assert page.locator(".side.me strong").inner_text() == "8 of 10 points"
+    assert page.locator(".lanes :checked").count() == 3
 
 
 def test_replay_of_a_persons_game(look, folder, address):
@@ -193,13 +192,13 @@ def test_hostile_names_are_escaped(look, folder):
     assert page.locator("main img, main script").count() == 0
     page = look("/replay?file=runs/games/told.jsonl")
     page.get_by_label("Game", exact=True).select_option("1")
-    page.locator(".view .name", has_text=HOSTILE[0]).wait_for()
+    page.locator(".side b", has_text=HOSTILE[0]).wait_for()
     page.get_by_role("link", name="The end").click()
     page.locator(".score", has_text=HOSTILE[1]).wait_for()
     assert page.locator("main img, main script").count() == 0
     page = look("/")
     page.get_by_text("Another partner", exact=True).click()
-    page.get_by_label("All partners").select_option(label=HOSTILE[0])
+    page.get_by_label("Type a part of a name").fill(f"growing/0001:{HOSTILE[0]}")
     page.get_by_role("button", name="Deal the items").click()
     page.locator(".token").first.wait_for()
     page.locator(".facts", has_text=HOSTILE[0]).wait_for()
@@ -281,7 +280,7 @@ def test_opening_a_downloaded_game(look, tmp_path):
     field.set_input_files(tmp_path / "none.json")
     page.get_by_role("alert").filter(has_text="This file cannot be opened").wait_for()
     field.set_input_files(tmp_path / "game.json")
-    page.get_by_text("human and somebody far away: no deal, 1 act. From a file of yours").wait_for()
+    page.get_by_text("Person and somebody far away: no deal, 1 act. From a file of yours").wait_for()
     page.get_by_text("No act has an exact value here").wait_for()
 
 
@@ -319,7 +318,7 @@ def test_watching_two_members(look):
     page.get_by_label("Who opens").select_option(label=HOSTILE[0])
     page.get_by_label("Who answers").select_option(label="pushover")
     page.get_by_role("button", name="Watch a game").click()
-    page.locator("#watched .view.me .name", has_text=HOSTILE[0]).wait_for()
+    page.locator("#watched .side.me b", has_text=HOSTILE[0]).wait_for()
     page.locator("#watched output", has_text="Act 2 of 2").wait_for()  # nothing was pressed
     page.locator("#watched output", has_text="The end").wait_for()
     page.get_by_role("button", name="Play", exact=True).click()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from dond.table.frontier import plane_of
-from dond.table.game import act_sentence, steps, talk_lines
+from dond.table.game import TOO_LATE, act_sentence, steps, talk_lines, warning
 from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
 from dond.web.after_game import result
 from dond.web.arena import play_match
@@ -49,7 +49,7 @@ from dond.web.occupants import (
 )
 from dond.web.play_page import PlaySession
 from dond.web.recorded import game_of, is_person, read_records, replay_files, seat_names, title
-from dond.web.replay_page import beliefs, best_answer, policy, result_or_reason
+from dond.web.replay_page import beliefs, best_answer, policy, result_or_reason, shares_at
 from dond_marl.envs.turn import choose_action
 from dond_marl.errors import NotComputable
 from dond_marl.game import Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions, rest, worth
@@ -116,6 +116,16 @@ def test_split_headline_and_main_act():
     assert len({headline(view) for view in (OPENING, OFFERED, back, everything)}) == 4
     cases = ((OPENING, (1, 2, 2)), (OFFERED, (0, 2, 2)), (OFFERED, (0, 1, 0)), (everything, (0, 0, 0)))
     assert [main_act(*case) for case in cases] == [Act.PROPOSE, Act.PROPOSE, Act.AGREE, Act.PROPOSE]
+
+
+def test_last_act_is_for_accepting():
+    rules = Rules(max_turns=4)
+    last = View(after(propose(1, 2, 2), propose(1, 2, 2), propose(1, 0, 1), rules=rules))
+    assert initial_split(last) == (0, 2, 1)  # what they leave
+    for split, ends in (((0, 2, 1), False), ((0, 2, 2), True)):
+        assert main_act(last, split) is Act.AGREE
+        for act in (Act.PROPOSE, Act.INSIST):
+            assert bool(warning(Action(act, split), last)) == (act_choices(last, split)[act].detail == TOO_LATE) == ends
 
 
 def test_view_before_turn_hides_partner_values():
@@ -412,10 +422,14 @@ def test_views_and_talk_are_escaped():
     record = record_of(DEAL, HOSTILE[:2], source="lewis")
     words = add_typed_words(record, 0, ["<b>gimme</b> the book"])
     first, second, last = steps(words)
-    shown = render("replay", "private_views", second.state, HOSTILE[:2])
-    assert "4 points" in shown  # the book's worth to seat_0, and the hat's to seat_1
-    assert "2 hats (8 points)" in shown  # what seat_1 is offered
-    assert "seat_1, to" in shown
+    shown = render(
+        "replay", "table", second.state.scenario, HOSTILE[:2], [1], *shares_at((first, second, last), 0, HOSTILE[:2])
+    )
+    assert '"they">4 points each' in shown and '"me">4 points each' in shown  # the book to seat_0, the hat to seat_1
+    assert "2 hats" in shown and "8 of 10 points" in shown  # what seat_1 is offered
+    assert [shares_at((first, second, last), number, HOSTILE[:2])[0] for number in (1, 2)] == [
+        ((1, 0, 2), (0, 2, 0))
+    ] * 2
     talk = render("replay", "talk", (first, second, last), 1, HOSTILE[:2])
     assert talk.count("<li") == 2 and first.words in talk.unescape() and act_sentence(first) in talk.unescape()
     assert not any(tag in part for part in (shown, talk) for tag in ("<img", "<script", "<b>gimme"))

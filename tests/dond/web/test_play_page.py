@@ -17,7 +17,7 @@ from dond.web.occupants import Desk  # noqa: E402
 from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action  # noqa: E402
 from dond_marl.records.record import from_json, replay  # noqa: E402
-from partners.scripted.generated import describe_spec  # noqa: E402
+from partners.scripted.generated import describe_spec, nickname  # noqa: E402
 
 PATIENCE = 120  # seconds until a partner has answered
 
@@ -85,7 +85,7 @@ def test_stranger_is_named_after_the_game_and_met_again(player):
     over = player.send("act", act="END", sure="1")
     (record,) = player.games()
     name = record.occupants[1]
-    assert name.startswith("generated(program=") and escape(f"{name}: {describe_spec(name)}") in over
+    assert name.startswith("generated(program=") and f"{nickname(name)}</b> {escape(describe_spec(name))}" in over
     again = dict(re.findall(r'name="(typed|max_turns|disagree|messages)" value="(.*?)"', over))
     assert again["typed"] == name and again["max_turns"] == "6"
     player.text = player.client.post("/deal", data={**again, "seat": "0"}).text
@@ -186,7 +186,9 @@ def test_commands_and_unread_lines(player):
 def test_leaving_records_nothing(player):
     player.deal("tough")
     assert player.client.post(f"{player.address}/leave").url.path == "/"
-    assert player.client.get(player.address).url.path == "/" and not player.games()
+    lost = player.client.get(player.address)  # as after a restart of the server
+    assert (lost.url.path, lost.url.query) == ("/", b"lost=1") and 'class="notice"' in lost.text and not player.games()
+    assert 'class="notice"' not in player.client.get("/").text
 
 
 def test_choice_errors_keep_the_form(player):

@@ -47,7 +47,7 @@ def test_pictures_differ_by_act_and_are_reproducible():
 def test_drawing_moves_items_to_their_seat(last):
     _, offered, over = frames((Act.PROPOSE, [1, 0, 2]), (last, [0, 0, 0]))
     upper, lower = np.s_[175:230, 30:460], np.s_[275:330, 30:460]
-    hat, book = np.array([0xD4, 0x9B, 0x00]), np.array([0x7A, 0x51, 0x95])
+    hat, book = np.array([0x74, 0x3F, 0x94]), np.array([0x3F, 0x56, 0xC8])
     assert (offered[upper] == hat).all(axis=-1).any() and not (offered[lower] == hat).all(axis=-1).any()
     assert (offered[lower] == book).all(axis=-1).any() and not (offered[upper] == book).all(axis=-1).any()
     assert not (over[lower] == book).all(axis=-1).any()  # no deal: nobody gets anything
