@@ -233,10 +233,16 @@ def node_worker() -> LineWorker:
 def programs_in(folder: Path) -> Iterator[Spec]:
     """The programs of a folder as occupants, pinned: its own files, and ``solution.js`` or ``.py`` in its folders.
 
-    Raises :class:`InputError` for a folder without any.
+    Files of Python without ``class Agent`` are no programs. Raises :class:`InputError` for a folder without any.
     """
-    files = sorted(file for pattern in FILES for file in folder.glob(pattern))
+    files = [
+        file for file in sorted(file for pattern in FILES for file in folder.glob(pattern)) if _may_be_program(file)
+    ]
     if not files:
-        raise InputError(f"{folder}: no program in it; looked for {', '.join(FILES)}")
+        raise InputError(f"{folder}: no program in it; looked for a class Agent in {', '.join(FILES)}")
     for file in files:
         yield Spec(PROGRAM, {"path": str(file), "sha256": digest_of(read_program(str(file)))})
+
+
+def _may_be_program(file: Path) -> bool:
+    return file.suffix != ".py" or b"class Agent" in file.read_bytes()

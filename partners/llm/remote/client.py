@@ -18,12 +18,14 @@ import os
 import re
 import threading
 import time
+import traceback
 import weakref
 from collections import Counter, deque
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -442,7 +444,9 @@ class FunctionClient(RemoteClient):
         except Exception as error:  # noqa: BLE001  # code of the user, which may raise anything
             if limit.expired():
                 return RequestFailure(Failure.TIMEOUT, retry=False), worst
-            return RequestFailure(Failure.REFUSED, retry=False, words=error_line(error)), worst
+            line = traceback.extract_tb(error.__traceback__)[-1]
+            words = f"{error_line(error)} ({Path(line.filename).name}, line {line.lineno})"
+            return RequestFailure(Failure.REFUSED, retry=False, words=words), worst
         if not isinstance(text, str):
             words = f"it returned {quote(text)}, which is no text"
             return RequestFailure(Failure.REFUSED, retry=False, words=words), worst

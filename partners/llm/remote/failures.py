@@ -81,9 +81,10 @@ class FailureNotices:
         times = self._lasting[key] = self._lasting[key] + 1
         if times >= (REFUSED_FOR_GOOD if is_refused else self._settings.breaker_after):
             event = "refused" if is_refused else "failed with the same error on"
+            advice = "what it names, or check model, base_url, structure, extra and max_tokens (dond llm-check)"
             raise SetupError(
                 f"{self._service} {event} the first {times} requests{failed.details}; more cannot succeed: correct "
-                "what it names, or check model, base_url, structure, extra and max_tokens (dond llm-check)"
+                f"{advice if self._settings.call is None else 'the function'}"
             )
 
     def add_query(self, failed: RequestFailure) -> None:
