@@ -23,7 +23,6 @@ from dond.charts import open_templates
 from dond.table.game import act_sentence, describe_act
 from dond.table.session import STRANGER
 from dond_marl.game import SEATS, rest, worth
-from league.standings.history import YARDSTICK
 from partners.scripted.generated import describe_spec
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
@@ -49,7 +48,7 @@ def render(template: str, macro: str, *values: object, **named: object) -> Marku
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
     helpers = (describe_act, describe_spec, act_sentence, asset, rest, worth, zip)
-    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "STRANGER": STRANGER, "YARDSTICK": YARDSTICK}
+    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "STRANGER": STRANGER}
     return open_templates(TEMPLATES, **names, **{helper.__name__: helper for helper in helpers})
 
 

@@ -57,16 +57,16 @@ class Standing(NamedTuple):
 
 
 def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
-    """Every member's standing against all others, best own points first, equal ones by name.
+    """Every member's standing against all others, best own points first, equal ones by name; without best responses.
 
     ``confidence`` is two-sided, in (0, 1). ``responses``: points of best responses to some of the members.
     """
-    standings = [_standing(cross, member, confidence, responses or {}) for member in cross.members]
+    standings = [_standing(cross, member, confidence, responses or {}) for member in cross.ranked]
     return sorted(standings, key=lambda row: (math.isnan(row.points.mean), -row.points.mean, row.member))
 
 
 def _standing(cross: CrossPlay, member: str, confidence: float, responses: Responses) -> Standing:
-    opponents = None if len(cross.members) > 1 else [member]
+    opponents = None if len(cross.ranked) > 1 else [member]
     rows, seats = cross.cells_of(member, opponents)
     totals, cells = cross.totals[rows], np.arange(len(rows))
 
