@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -83,24 +83,28 @@ def tick_label(value: int) -> str:
     return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k" if value >= 1e3 else str(value)
 
 
-def learning_curves(points: Iterable[CurvePoint]) -> dict[str, list[Curve]]:
-    """Each learner's curves over its own decisions, the last one being its present life: a reset begins another."""
+def learning_curves(points: Iterable[CurvePoint], figure: Literal["points", "gain"]) -> dict[str, list[Curve]]:
+    """Each learner's curves of a figure by rounds, the last one being its present life: a reset begins another."""
     lives: dict[str, list[list[ChartPoint]]] = {}
+    decisions: dict[str, int] = {}
     for point in points:
-        mean, n = point.points.mean, point.points.n
-        title = f"{point.member}, after {count_noun(point.round, 'round')}: {mean:.2f}, n = {n:,}"
+        value: Estimate = getattr(point, figure)
         lives_of_member = lives.setdefault(point.member, [])
-        if not lives_of_member or point.decisions < lives_of_member[-1][-1].at:
+        if not lives_of_member or point.decisions < decisions[point.member]:
             lives_of_member.append([])
-        lives_of_member[-1].append(ChartPoint(point.decisions, point.points, title))
-    return {name: list(lives_of_member) for name, lives_of_member in lives.items()}
+        decisions[point.member] = point.decisions
+        if value.n:
+            title = f"{point.member}, after {count_noun(point.round, 'round')}: {value.mean:.2f}, n = {value.n:,}"
+            lives_of_member[-1].append(ChartPoint(point.round, value, title))
+    drawn = {name: [life for life in lives_of_member if life] for name, lives_of_member in lives.items()}
+    return {name: list(lives_of_member) for name, lives_of_member in drawn.items() if lives_of_member}
 
 
-def axes_around(curves: Iterable[Curve]) -> Axes:
-    """Axes that hold all points of learning curves with their intervals."""
+def axes_around(curves: Iterable[Curve], across: int) -> Axes:
+    """Axes 0..``across`` that hold all points of learning curves with their intervals."""
     every = [point for curve in curves for point in curve]
     tops = (mean if math.isnan(high) else high for mean, _, _, high in (point.value for point in every))
-    return Axes(640, 300, max(1, *(point.at for point in every)), max(math.ceil(max(tops)), 1), right=20)
+    return Axes(520, 280, max(1, across), max(math.ceil(max(tops)), 1), right=20)
 
 
 def whole_range(estimates: Iterable[Estimate]) -> tuple[int, int]:

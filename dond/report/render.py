@@ -37,7 +37,7 @@ from league.tables.standings import short_ladder
 TEMPLATES = Path(__file__).parent
 MOST_ROWS = 400  # of any table
 LEAST, TOO_FEW = 0.005, "too few games to tell"  # of a share, whose interval says nothing
-OPEN = ("learning", "ladder", "evaluation")  # sections that are not folded
+OPEN = ("learning", "ladder", "evaluation", "verdicts", "differences", "settings")  # sections that are not folded
 
 
 def report_html(report: Report) -> str:
@@ -50,7 +50,7 @@ def report_json(report: Report) -> str:
     document = {
         "title": report.title,
         "summary": report.summary,
-        "abstract": report.abstract,
+        "abstract": dict(report.abstract),
         "confidence": report.confidence,
         "sections": {
             section.key: {
@@ -69,7 +69,7 @@ def _templates() -> Environment:
     names = {"kind_of": _kind, "whisker_ends": _whisker_ends, "plane_of": _plane, "pool": _pool, "heat": _heat}
     counts = {"place_of_n": _place_of_n, "shared_n": shared_n, "common_n": common_n, "range_of_n": _range_of_n}
     limits = {"MOST_ROWS": MOST_ROWS}
-    shape = {"first_points": _first_points, "short_ladder": short_ladder, "OPEN": OPEN}
+    shape = {"Figure": Figure, "first_points": _first_points, "short_ladder": short_ladder, "OPEN": OPEN}
     engine = open_templates(TEMPLATES, **names, **counts, **limits, **shape)
     engine.filters |= {"parts": cell_parts, "format_cell": format_cell, "format_number": format_number}
     return engine
@@ -159,10 +159,11 @@ def _block_json(block: Block) -> dict[str, Any]:
                 "after_rounds": point.round,
                 "decisions": point.decisions,
                 "points": _cell_json(Figure(point.points)),
+                "gain": _cell_json(Figure(point.gain)),
             }
             for point in block.points
         ]
-        return {"curves": f"points of ten against {block.yardstick}", "confidence": block.confidence, "points": points}
+        return {"curves": "points of ten from all fixed members", "confidence": block.confidence, "points": points}
     if isinstance(block, Dialogue):
         return {
             "game": block.heading,

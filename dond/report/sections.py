@@ -29,21 +29,20 @@ from league.tables.blocks import (
     count_cell,
     number_cell,
 )
-from league.tables.figures import count_noun
+from league.tables.figures import count_noun, duration
 from league.tables.standings import (
     META_GAME_KEY,
     META_GAME_TITLE,
     crossplay,
     ladder,
-    league_summary,
     learning,
     members_in_words,
     meta_game,
     practice_warning,
     trust,
 )
+from league.tables.verdict import verdict_of
 
-KINDS = {"reset": "start over"}  # kinds of decisions that are not a word for people
 MODELS = "Language models"
 VALID, CUT = "answered", "answered, cut off at the limit of tokens"
 
@@ -58,34 +57,32 @@ def report_of(facts: RunFacts) -> Report:
         f"{f'Over: {config.length}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
         f"{count_noun(len(cross.members), 'member')}, {len(learners)} of them learning; seed {config.league.seed}"
     )
+    cost, warning = _cost(facts), practice_warning(facts.without_practice)
+    verdict = verdict_of(facts.curves, mains, cross, standings, facts.files.evaluation, confidence, cost)
+    sections = (
+        learning(facts.curves, learners, confidence) if learners else None,
+        ladder(standings, facts.members, confidence, facts.responses, models, facts.curves, learns=bool(learners)),
+        evaluation_section(facts.files) if mains or facts.files.evaluation is not None else None,
+        crossplay(cross, standings, confidence),
+        meta_game_section(facts.files),
+        None if facts.files.meta_game is None else trust(standings, facts.files.meta_game, mains),
+        curriculum(facts),
+        lineage(facts),
+        language_models(facts),
+        games_section(facts.games, confidence),
+        provenance(facts),
+    )
     return Report(
         title=f"League {facts.folder.resolve().parent.name}/{facts.folder.resolve().name}",
         summary=summary if facts.damage is None else f"{summary}. {facts.damage}",
         confidence=confidence,
-        sections=(
-            learning(facts.curves, learners, confidence),
-            ladder(standings, facts.members, confidence, facts.responses, models, learns=bool(learners)),
-            evaluation_section(facts.files),
-            crossplay(cross, standings, confidence),
-            meta_game_section(facts.files),
-            trust(standings, facts.files.meta_game, mains, facts.members),
-            curriculum(facts),
-            lineage(facts),
-            language_models(facts),
-            games_section(facts.games, confidence),
-            provenance(facts),
-        ),
-        abstract=(
-            *filter(None, [practice_warning(facts.without_practice)]),
-            league_summary(cross, standings, confidence, mains, facts.members),
-            *(() if facts.files.evaluation is None else final.final_summary(facts.files.evaluation)),
-            _cost(facts),
-        ),
+        sections=tuple(section for section in sections if section is not None),
+        abstract=((("Warning", warning),) if warning else ()) + verdict.facts,
     )
 
 
 def _cost(facts: RunFacts) -> str:
-    """The cost of the run in a sentence: practice of the mains, matches, minutes, and the machine if it is noted."""
+    """The cost of the run: its time, the machine if it is noted, practice of the mains, and matches."""
     try:
         cores = json.loads(facts.notes.get("origin", "{}")).get("cores")
         processor = json.loads(facts.notes.get("machine", "{}")).get("machine")
@@ -96,11 +93,11 @@ def _cost(facts: RunFacts) -> str:
         *([str(processor)] if processor else []),
     ]
     parts = [
+        duration(facts.seconds[0]) + (f" ({', '.join(machine)})" if machine else ""),
         *(f"{facts.states[name].decisions:,} decisions of {name}" for name in facts.mains),
         f"{facts.cross.total_games:,} games of matches",
-        f"{facts.seconds[0] / 60:.1f} minutes" + (f" ({', '.join(machine)})" if machine else ""),
     ]
-    return f"Cost: {', '.join(parts)}."
+    return ", ".join(parts)
 
 
 def meta_game_section(files: RunFiles) -> Section:
@@ -119,11 +116,11 @@ def evaluation_section(files: RunFiles) -> Section:
     return Section(final.KEY, final.TITLE, notes, (final.people(human),))
 
 
-def curriculum(facts: RunFacts) -> Section:
-    """The stages: their rounds, and when and why each ended."""
+def curriculum(facts: RunFacts) -> Section | None:
+    """The stages: their rounds, and when and why each ended; ``None`` without a curriculum."""
     config, stages = facts.config, facts.stages
     if len(config.curriculum) == 1 and not config.stages:
-        return Section("curriculum", "Curriculum", ("None: the league is the same from its first round to its last.",))
+        return None
     ends = {stages[number]: (number, end) for number, end in facts.decisions if end.kind == "stage" and end.taken}
     rows = []
     for i, stage in enumerate(config.curriculum):
@@ -147,11 +144,12 @@ def _rounds_of_stage(config: Config, played: Sequence[int]) -> str:
     return " and ".join([*span, *closing])
 
 
-def lineage(facts: RunFacts) -> Section:
-    """Learners with their snapshots, and the decisions about them (gates, snapshots, fresh starts)."""
+def lineage(facts: RunFacts) -> Section | None:
+    """Learners with their snapshots, and the decisions about them; without learners the members in words, if any."""
     members = facts.members
     if not facts.states:
-        return Section("lineage", "Lineage", ("None: the league has no learners.",), members_in_words(members))
+        words = members_in_words(members)
+        return Section("lineage", "Members", (), words) if words else None
     scores = {row.member: Figure(row.points) for row in facts.standings}
     reasons = {f"{end.subject}@{number + 1}": end.reason for number, end in facts.decisions if end.kind == "snapshot"}
     rows = []
@@ -166,13 +164,9 @@ def lineage(facts: RunFacts) -> Section:
     heads = ("role", "born", "own decisions", "points of ten", "why")
     tables = [Table("Learners, each followed by its snapshots and best responses", heads, tuple(rows))]
     if decided := tuple(
-        TableRow(f"round {number + 1}", (d.subject, KINDS.get(d.kind, d.kind), "yes" if d.taken else "no", d.reason))
-        for number, d in facts.decisions
-        if d.kind != "stage"
+        TableRow(f"round {number + 1}", (d.in_words, d.reason)) for number, d in facts.decisions if d.kind != "stage"
     ):
-        tables.append(
-            Table("Decisions: gates, snapshots, fresh starts", ("of", "what", "taken", "why"), decided, "when")
-        )
+        tables.append(Table("Decisions: gates, snapshots, fresh starts", ("what", "why"), decided, "when"))
     tables += members_in_words(member for member in members if member.role == "fixed")
     fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
     gate, held = ([m.name for m in members if m.split == split] for split in ("gate", "heldout"))
@@ -247,15 +241,15 @@ def _version_text(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def language_models(facts: RunFacts) -> Section:
-    """Answers, calls and tokens of the league's language models; one note if it has none."""
+def language_models(facts: RunFacts) -> Section | None:
+    """Answers, calls and tokens of the league's language models, and failed tasks; ``None`` if there are none."""
     config = facts.config
     names = [learner.name for learner in config.learners]
     hinted = any(stage.hints_of(name).mode == "llm" for stage in config.curriculum for name in names)
     hints = ("Models gave hints to learners in practice; those calls are not in the ledger.",) if hinted else ()
     failed = _failed_tasks(facts)
     if not facts.calls:
-        return Section("models", MODELS, ("None: no member of this league is a language model.", *hints), failed)
+        return Section("models", MODELS if hints else "Failed tasks", hints, failed) if hints or failed else None
     tables: list[Table] = [_decision_table(facts.answers)]
     notes = [
         "Decisions and fallbacks: in the matches of the league, from its ledger, including matches that failed because "

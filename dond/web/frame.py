@@ -22,8 +22,7 @@ from markupsafe import Markup
 from dond.charts import open_templates
 from dond.table.game import TOO_LATE, act_sentence, describe_act
 from dond.table.session import STRANGER
-from dond_marl.game import rest, worth
-from league.standings.history import YARDSTICK
+from dond_marl.game import SEATS, rest, worth
 from partners.scripted.generated import describe_spec, nickname
 
 STATIC, TEMPLATES = Path(__file__).with_name("static"), Path(__file__).with_name("templates")
@@ -49,7 +48,7 @@ def render(template: str, macro: str, *values: object, **named: object) -> Marku
 @lru_cache(maxsize=1)
 def _templates() -> Environment:
     helpers = (describe_act, describe_spec, nickname, act_sentence, asset, rest, worth, zip)
-    names = {"ICON": ICON, "PAGES": PAGES, "STRANGER": STRANGER, "TOO_LATE": TOO_LATE, "YARDSTICK": YARDSTICK}
+    names = {"ICON": ICON, "PAGES": PAGES, "SEATS": SEATS, "STRANGER": STRANGER, "TOO_LATE": TOO_LATE}
     return open_templates(TEMPLATES, **names, **{helper.__name__: helper for helper in helpers})
 
 

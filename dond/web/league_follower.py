@@ -7,7 +7,6 @@ The connection is read-only and every statement short; SQLite's write-ahead log 
 from __future__ import annotations
 
 import secrets
-import shlex
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dond.cli.shell import dond
 from dond.table.session import STRANGER
 from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
@@ -25,6 +25,7 @@ from dond_marl.occupants import NOTHING, Permission, Spec, check_needs, short_na
 from dond_marl.records.record import GameRecord, records_of
 from dond_marl.rollout import Noise
 from dond_marl.seats import Partner
+from league.figures.rows import Figures
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import BLOBS, LEDGER, in_use, run_folders
 from league.play.match import SEATING, play_games
@@ -35,8 +36,10 @@ from league.standings.history import CurvePoint, History, read_round, round_curv
 from league.standings.ladder import Responses, Standing, ladder_of
 from league.standings.references import stored_responses
 from league.tables.blocks import replace_names
-from league.tables.final import FINAL_FILE, final_summary, read_final
-from league.tables.standings import answer_count, league_summary, practice_warning
+from league.tables.figures import duration
+from league.tables.final import FINAL_FILE, read_final
+from league.tables.standings import answer_count, gains_in_words, practice_warning
+from league.tables.verdict import verdict_of
 from partners.scripted.generated import Generated
 
 MOST_READ = 100  # new rounds at once
@@ -81,7 +84,19 @@ class LeagueView(NamedTuple):
 
     @property
     def resume_command(self) -> str:
-        return f"dond league --resume {shlex.quote(str(self.folder))}"
+        return dond("league", "--resume", self.folder)
+
+    @property
+    def time_left(self) -> str:
+        """The estimate for the remaining rounds, at the mean pace of all rounds; empty without one."""
+        remaining = self.config.total_rounds - self.rounds
+        known = self.is_running and self.rounds and remaining > 0
+        return f"about {duration(self.seconds / self.rounds * remaining)}" if known else ""
+
+    @property
+    def gains(self) -> list[str]:
+        """What best responses gain from the learners, in sentences."""
+        return gains_in_words(self.curves)
 
     @property
     def answers(self) -> dict[str, str]:
@@ -119,11 +134,10 @@ class _RoundsRead:
 
     def read_next(self, ledger: ReadLedger, members: Sequence[Member]) -> None:
         """Read the next committed round."""
-        number, learners = self.history.round, [member.name for member in members if member.live]
+        number = self.history.round
         self.damaged = self.damaged or not ledger.is_sound(number)
         read_round(self.history, ledger, members, self.config)
-        if learners:
-            self.curves += round_curves(ledger, number, learners, self.config.league.confidence)
+        self.curves += round_curves(ledger, number, members, self.config.league.confidence)
         latest = [(number, decision) for decision in ledger.decisions(number)]
         self.decisions = [*latest, *self.decisions][:NEWEST]
 
@@ -226,13 +240,15 @@ class Follower:
             Stage(describe(config, stage), played.count(i), not over and i == current)
             for i, stage in enumerate(config.curriculum)
         ]
-        short = short_names(cross.members)
+        short, seconds = short_names(cross.members), ledger.clock()[0]
+        evaluation, cost = _evaluation(self.folder / FINAL_FILE) if over else None, duration(seconds)
+        verdict = verdict_of(read.curves, mains, cross, standings, evaluation, confidence, cost)
         return LeagueView(
             folder=self.folder,
             config=config,
             rounds=history.round,
             games=cross.total_games,
-            seconds=ledger.clock()[0],
+            seconds=seconds,
             standings=tuple(standings),
             cells=tuple(map(tuple, means[np.ix_(order, order)].tolist())),
             curves=tuple(read.curves),
@@ -243,8 +259,7 @@ class Follower:
             headline=(
                 *([DAMAGED] if read.damaged else []),
                 *filter(None, [practice_warning(ledger.rounds_without_practice())]),
-                replace_names(league_summary(cross, standings, confidence, mains, members), short),
-                *(replace_names(text, short) for text in (_evaluation(self.folder / FINAL_FILE) if over else ())),
+                replace_names(verdict.sentence, short),
             ),
             is_running=self._running,
         )
@@ -281,14 +296,14 @@ class Leagues:
                 raise
 
 
-def _evaluation(file: Path) -> tuple[str, ...]:
-    """Sentences of the closing evaluation on the first main; none if it is missing or unreadable."""
+def _evaluation(file: Path) -> Figures | None:
+    """The closing evaluation; ``None`` if it is missing or unreadable."""
     if not file.is_file() or file.stat().st_size > LARGEST_EVALUATION:
-        return ()
+        return None
     try:
-        return final_summary(read_final(file.read_text(encoding="utf-8")))
+        return read_final(file.read_text(encoding="utf-8"))
     except ValueError:
-        return ()
+        return None
 
 
 _parsed = lru_cache(maxsize=64)(parse)

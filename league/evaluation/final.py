@@ -112,6 +112,7 @@ class MemberEvaluation(NamedTuple):
     exploiters: tuple[ExploiterResult, ...]  # largest gain first
     exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where unknown
     split_gains: SplitGains | None = None  # its parts, where an equilibrium table holds the game
+    began: tuple[Exploitability, Exploitability] | None = None  # of the weights that it began with
 
 
 class FinalEvaluation(NamedTuple):
@@ -134,6 +135,7 @@ def final_evaluation(
     rules: Rules = Rules(),
     *,
     exploiters: Mapping[str, Spec | Partner] | None = None,
+    began: Mapping[str, Partner] | None = None,
     revealed: bool = False,
     exact: bool = False,
     sample: int | None = None,
@@ -143,8 +145,9 @@ def final_evaluation(
 ) -> FinalEvaluation:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
 
-    ``exploiters`` trained against the members. Opponents that are specs may have stored references. ``revealed``: both
-    seats see each other's values. ``exact``: code of others is queried for references too, and not in its games alone.
+    ``exploiters`` trained against the members; ``began``: members as they were before their training. Opponents that
+    are specs may have stored references. ``revealed``: both seats see each other's values. ``exact``: code of others is
+    queried for references too, and not in its games alone.
     A player that fails is noted and left out. Raises :class:`~dond_marl.occupants.OccupantNameError` and
     :class:`~dond_marl.solvers.efficiency.ImpossibleScore`.
     """
@@ -176,7 +179,9 @@ def final_evaluation(
             continue
         report(f"the exploitability of {name}")
         try:
-            evaluations.append(_evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, notes))
+            evaluation = _evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, notes)
+            first = (began or {}).get(name)
+            evaluations.append(evaluation._replace(began=None if first is None else _exploitability(terms, first)))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms)

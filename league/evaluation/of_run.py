@@ -14,7 +14,7 @@ from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.play.blobs import read_blob
 from league.play.match import SEATING
-from league.play.values import EXPLOITERS, Entrant, Member
+from league.play.values import EXPLOITERS, Entrant, LearnerState, Member
 from league.settings.read import Config
 from partners.learning.rewards import OWN
 from partners.provenance import Ancestry, held_out_sources, label, roster_test_members
@@ -53,12 +53,13 @@ def evaluate_run(
         if not ledger.has_begun:
             raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
+        before = ledger.states(-1)
         heldout = {m.name: m.spec for m in members if m.split == "heldout" and m.spec is not None}
         learners = [m.spec for m in members if m.spec is not None and (m.live or m.parent)]
         check_needs([*heldout.values(), *learners], ledger.allow, str(directory.path))
     blobs = directory.blobs
 
-    def partner(member: Member) -> Partner:
+    def partner(member: Member, states: Mapping[str, LearnerState] = states) -> Partner:
         blob = states[member.name].blob if member.live else member.blob
         return SEATING.partner(Entrant(member, blob), blobs, greedy=not sampling)
 
@@ -80,6 +81,7 @@ def evaluate_run(
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
         env.rules(),
         exploiters=exploiters,
+        began={m.name: partner(m, before) for m in members if m.name in mains},
         revealed=env.reveal_partner_utilities,
         sample=sample,
         exact=exact,

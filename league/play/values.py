@@ -450,6 +450,16 @@ class Decision(NamedTuple):
     taken: bool
     reason: str
 
+    @property
+    def in_words(self) -> str:
+        """The decision without its reason."""
+        words = {
+            "snapshot": ("leaves no snapshot yet", "leaves a snapshot"),
+            "reset": ("goes on", "starts over"),
+            "stage": ("goes on", "is over"),
+        }
+        return f"{self.subject} {words[self.kind][self.taken]}"
+
 
 class Round(NamedTuple):
     """The full content of a finished round, before it is written to the ledger."""

@@ -13,21 +13,22 @@ from league.rounds.planner import describe, members_of
 from league.rounds.runner import LeagueOutcome
 from league.standings.ladder import ladder_of
 from league.tables.blocks import Section, Table, TableRow, count_cell, number_cell, replace_names, with_short_names
+from league.tables.figures import duration
 from league.tables.plain import FOLDER, in_short
 from league.tables.standings import (
     crossplay,
     ladder,
-    league_summary,
     learning,
     members_in_words,
     meta_game,
     practice_warning,
 )
+from league.tables.verdict import verdict_of
 from partners.learning.rewards import OWN
 
 
 def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = False) -> tuple[Section, ...]:
-    """The outcome of a league: the first of the ladder, the ladder, the held-out result, and the run folder.
+    """The outcome of a league: the verdict, the ladder, and the run folder.
 
     ``details``: every column and table as well, as in the report.
     """
@@ -36,12 +37,16 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
     models = {member.name for member in members_of(config) if member.costly}
     mains = [learner.name for learner in config.learners if learner.role == "main"]
     short = short_names(cross.members)
-    sentences = (
-        practice_warning(outcome.without_practice),
-        league_summary(cross, standings, confidence, mains, outcome.members),
-    )
-    learns, responses = bool(config.learners), len(outcome.responses)
-    tables = [ladder(standings, outcome.members, confidence, responses, models, learns=learns, details=details)]
+    evaluated = None
+    if outcome.final is not None:
+        from league.tables.final import final_figures  # evaluations load PyTorch
+
+        evaluated = final_figures(outcome.final)
+    cost = duration(outcome.seconds)
+    verdict = verdict_of(outcome.curves, mains, cross, standings, evaluated, confidence, cost)
+    sentences = (practice_warning(outcome.without_practice), verdict.sentence)
+    curves, learns, responses = outcome.curves, bool(config.learners), len(outcome.responses)
+    tables = [ladder(standings, outcome.members, confidence, responses, models, curves, learns=learns, details=details)]
     if rewards := tuple(
         f"{learner.name} has the reward {learner.reward}, as have its snapshots; points are own points"
         for learner in config.learners
@@ -55,10 +60,10 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
         if outcome.findings is not None:
             tables.append(meta_game(outcome.findings))
     sections = [with_short_names(section, short) for section in tables]
-    if outcome.final is not None:
+    if outcome.final is not None and details:
         from league.results.pair import final_sections  # evaluations load PyTorch
 
-        sections += final_sections(outcome.final, details=details)
+        sections += final_sections(outcome.final)
     folder = f"{cross.total_games:,} games of matches, all tables and weights: {directory}"
     return (
         *in_short(replace_names(sentence, short) for sentence in sentences if sentence is not None),
@@ -133,10 +138,8 @@ def _round(ledger: Ledger, number: int) -> Section:
     rows = tuple(TableRow(reason, (count_cell(len(names)), _list_pairs(names))) for reason, names in pairs.items())
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
-    rows = tuple(
-        TableRow(f"{d.kind} of {d.subject}", ("yes" if d.taken else "no", in_words(d.reason))) for d in decisions
-    )
-    tables.append(Table("decided when it was over", ("taken", "why"), rows, label=""))
+    rows = tuple(TableRow(d.in_words, (in_words(d.reason),)) for d in decisions)
+    tables.append(Table("decided when it was over", ("why",), rows, label=""))
     present = {name for row in meetings for name in row[2:4]}
     tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])

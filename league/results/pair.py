@@ -158,12 +158,11 @@ def refused_figures(member: str, against: str, error: UnreachedError) -> Figures
     return Figures({"member": member, "against": against, "refused": str(error)}, rows)
 
 
-def final_sections(final: FinalEvaluation, *, details: bool = True) -> tuple[Section, ...]:
-    """The final evaluation of a league in short, and with ``details`` the tables of its report."""
+def final_sections(final: FinalEvaluation) -> tuple[Section, ...]:
+    """The final evaluation of a league in short, and the tables of its report."""
     figures = final_figures(final)
-    sections = [Section(KEY, TITLE, final_summary(figures))]
-    if details:
-        sections.append(final_section(figures, stored_human_line())._replace(title=f"{TITLE}, every figure"))
+    every = final_section(figures, stored_human_line())._replace(title=f"{TITLE}, every figure")
+    sections = (Section(KEY, TITLE, final_summary(figures)), every)
     return tuple(with_short_names(section, tuple(names_in(figures))) for section in sections)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from league.play.values import MatchResult, TrainResult
 from league.rounds.watching import LeagueProgress
 from league.settings.read import Config
 from league.standings.ladder import Standing
-from league.tables.figures import count_noun, with_margin
+from league.tables.figures import count_noun, duration, with_margin
 from league.tables.plain import PROSE, fill, join_parts
 
 
@@ -85,8 +84,7 @@ class PlainWatcher:
             self._output.line(f"  {name}: {state.decisions:,} decisions, {result.points:.2f} points of ten in practice")
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
-        best = next((row for row in standings if row.member not in progress.oracles), standings[0])
-        first = f"first: {best.member} {with_margin(best.points)}"
+        first = f"first: {standings[0].member} {with_margin(standings[0].points)}"
         self._output.line(join_parts([*status_parts(progress), first], self._output.width))
 
 
@@ -126,8 +124,3 @@ def status_parts(progress: LeagueProgress) -> list[str]:
     practice = f" and {progress.practice_games:,} of practice" if progress.practice_games else ""
     games = f"{progress.games - progress.practice_games:,} games of matches{practice}"
     return [f"{position}{stage}", remaining, f"{progress.games_per_second:,.0f} games/s", *learning, games]
-
-
-def duration(seconds: float) -> str:
-    """Seconds or minutes, ``?`` if unknown."""
-    return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -10,9 +10,9 @@ from league.evaluation.evaluate import SAMPLED
 from league.evaluation.matches import PARTNER
 from league.figures.rows import Figure
 from league.play.hinters import describe_hints, hint_queries, hint_summary
-from league.results.progress import Output, duration
+from league.results.progress import Output
 from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, count_cell, number_cell
-from league.tables.figures import with_margin
+from league.tables.figures import duration, with_margin
 from league.tables.plain import FOLDER, WARNING, fill, join_parts
 from league.training.clone import CloneReport, HumanPositions
 from league.training.training import (

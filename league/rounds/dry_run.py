@@ -17,7 +17,7 @@ from league.play.hinters import (
 from league.play.occupant_kinds import kinds_in
 from league.play.values import TrainTask
 from league.rounds.planner import RoundPlan, describe, first_states, members_of, plan_round, rounds_of_practice
-from league.settings.learners import LearnerConfig
+from league.settings.learners import LearnerConfig, matchmaking_in_words
 from league.settings.read import Config
 from league.standings.history import History
 from league.tables.figures import count_noun
@@ -116,7 +116,7 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
 
 def _learner_line(task: TrainTask) -> str:
     learner = task.learner
-    opponents = ", ".join(f"{branch} {share:g}" for branch, share in learner.matchmaking.items())
+    opponents = matchmaking_in_words(learner.matchmaking)
     reward = "" if learner.reward == "own" else f", reward {learner.reward}"
     return (
         f"{learner.name} ({learner.role}, {learner.algo}{reward}): {learner.decisions:,} decisions a round, "

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
 from league.rounds.opponents import meetings_of
-from league.settings.learners import LearnerConfig, StageConfig, Until
+from league.settings.learners import LearnerConfig, StageConfig, Until, matchmaking_in_words
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
@@ -291,14 +291,17 @@ def stage_end(config: Config, history: History) -> Decision | None:
 
 def describe(config: Config, stage: StageConfig) -> str:
     """A stage in one line: its changes, and its end."""
-    parts = [f"{key} {value}" for key, value in stage.env.model_dump(exclude_none=True).items()]
+    changed = stage.env.model_dump(exclude_none=True)
+    parts = [
+        f"games of at most {value} acts" if key == "max_turns" else f"{key} {value}" for key, value in changed.items()
+    ]
     if stage.hints.mode != "none":
         every = f"every {stage.hints.cadence_k} own steps"
         parts.append(f"hints by {stage.hints.mode} {every}{stage.hints.privileged_note}")
     for name, learner in stage.learners.items():
         values = learner.changes()
         if learner.matchmaking is not None:
-            values["matchmaking"] = ", ".join(f"{share:.0%} {rule}" for rule, share in learner.matchmaking.items())
+            values["practice"] = f"with {matchmaking_in_words(values.pop('matchmaking'))}"
         if learner.hints is not None:
             values["hints"] = f"by {learner.hints.mode}"
         parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]
@@ -306,8 +309,9 @@ def describe(config: Config, stage: StageConfig) -> str:
     if stage.until is not None:
         until = stage.until
         member = until.member or config.learners[0].name
-        bound = f"{until.at_least:g} at {until.confidence:.0%} ({until.games:,} games)"
-        ends.append(f"until {member} has {until.metric} of at least {bound} against {until.against}")
+        against = "all others" if until.against == "all" else until.against
+        sure = f"{until.confidence:.0%} sure, over at least {until.games:,} games"
+        ends.append(f"until {member} has {until.metric} of at least {until.at_least:g} against {against} ({sure})")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)

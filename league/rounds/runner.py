@@ -20,7 +20,7 @@ from league.play.backends import Backend, InProcess, cores
 from league.play.devices import check_devices
 from league.play.match import SEATING
 from league.play.provenance import check_league_provenance, occupants_of
-from league.play.values import LearnerState, MatchResult, Member, Round, TrainResult, machine, oracles_among
+from league.play.values import LearnerState, MatchResult, Member, Round, TrainResult, machine
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
@@ -51,6 +51,7 @@ class LeagueOutcome(NamedTuple):
     final: FinalEvaluation | None  # the mains against held-out members, if there are mains
     without_practice: Mapping[str, int] = {}  # learners that learned nothing in some rounds, with their number
     members: Sequence[Member] = ()
+    seconds: float = 0.0  # of all rounds
 
 
 def run_league(
@@ -90,7 +91,9 @@ def run_league(
         findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         without = ledger.rounds_without_practice()
-        return LeagueOutcome(config, history.cross, curves, responses, findings, final, without, history.members)
+        return LeagueOutcome(
+            config, history.cross, curves, responses, findings, final, without, history.members, ledger.clock()[0]
+        )
 
 
 def _evaluate(
@@ -192,7 +195,6 @@ def _play_rounds(
             for number in range(progress.first_round, progress.total):
                 played = _play_round(config, directory.blobs, ledger, history, progress, watcher, crew)
                 standings = ladder_of(history.cross, config.league.confidence)
-                progress.oracles = oracles_among(history.members)
                 watcher.on_commit(progress.advance(number + 1), standings)
                 figures = tracked_figures(played, standings)
                 trackers.write(figures, number + 1)

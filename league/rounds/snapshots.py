@@ -195,7 +195,8 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     confidence = 1 - 2 * (1 - gate.confidence) / len(more)
     changes = [opponent.mean(confidence) for opponent in _by_opponent(more, groups)]
     regressed = [change.mean for change in changes if change.high < -gate.forgetting]
-    text = f"{gain.mean:+.2f} points of ten, at least {gain.low:+.2f} at {1 - risk:.1%}, look {look}"
+    sure = f"{1 - risk:.1%} sure: at least {gain.low:+.2f}; test {look}"
+    text = f"{gain.mean:+.2f} points of ten compared with its last snapshot ({sure})"
     if not gain.low > 0:  # also with too few scenarios for an interval
         return GateVerdict(False, f"not surely better: {text}", gain)
     if gain.mean < gate.delta:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,7 +30,6 @@ class LeagueProgress:
     stage: str = ""  # of the current round
     decisions: int = 0  # own decisions of the learners in this process
     practice_games: int = 0  # games of practice, which are not in the ledger
-    oracles: Collection[str] = ()  # best responses, which are not called the first of the ladder
 
     def advance(self, rounds: int, finished: int = 0, tasks: int = 1) -> LeagueProgress:
         """Itself, with ``rounds`` committed and ``finished`` of the ``tasks`` of the next, at this moment."""

@@ -82,6 +82,7 @@ class CrossPlay:
 
     def __init__(self, members: Iterable[str]) -> None:
         self.members: tuple[str, ...] = ()
+        self.oracles = frozenset[str]()  # best responses, which play one member: no part of "all others"
         self.place: dict[str, int] = {}
         self.answers: dict[str, Answers] = {}  # own decisions and fallbacks of each member, failed matches included
         self.failed = Counter[str]()  # failed matches by the member at fault
@@ -95,10 +96,16 @@ class CrossPlay:
         self._cache: dict[str, Any] = {}  # until the next change
         self.add_members(members)
 
-    def add_members(self, members: Iterable[str]) -> None:
-        """Make room for members that join later."""
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The members but the oracles: the rows of the ladder and of the cross-play table."""
+        return tuple(name for name in self.members if name not in self.oracles)
+
+    def add_members(self, members: Iterable[str], oracles: Iterable[str] = ()) -> None:
+        """Make room for members that join later, the ``oracles`` among them."""
         self._cache.clear()
         self.members += tuple(members)
+        self.oracles |= frozenset(oracles)
         self.place = {name: i for i, name in enumerate(self.members)}
         self._row = np.pad(self._row, (0, len(self.members) - len(self._row)), constant_values=-1)
 
@@ -138,11 +145,11 @@ class CrossPlay:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The cells of ``member`` with games: rows of its pairs and its seat in each, those as seat_0 first.
 
-        Against ``opponents``, by default all others; in both seats, or in ``seat``.
+        Against ``opponents``, by default all others but oracles; in both seats, or in ``seat``.
         """
         i = self.place[member]
         if opponents is None:
-            columns = [j for j in range(len(self.members)) if j != i]
+            columns = [self.place[name] for name in self.ranked if name != member]
         else:
             columns = [self.place[name] for name in opponents]
         rows = np.concatenate([self._row[i, columns], self._row[columns, i]]).astype(np.int64)
@@ -333,7 +340,7 @@ def lead(cross: CrossPlay, first: str, second: str, confidence: float) -> Estima
 
 def write_crossplay(path: Path, cross: CrossPlay, confidence: float) -> None:
     """Write every cell: points of ``member`` against ``against``, mean of both seats."""
-    pairs = ((row, column) for row in cross.members for column in cross.members)
+    pairs = ((row, column) for row in cross.ranked for column in cross.ranked)
     cells = ((*pair, cross.cell(*pair, confidence)) for pair in pairs)
     rows = ((row, column, cell.n, cell.mean, cell.low, cell.high) for row, column, cell in cells)
     write_csv(path, ("member", "against", "games", "points", "points_low", "points_high"), rows)

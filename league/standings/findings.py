@@ -84,12 +84,15 @@ class _Samples(NamedTuple):
 def findings_of(cross: CrossPlay, *, seed: int, confidence: float, replicates: int | None = None) -> Figures | None:
     """The findings of a cross-play table; ``None`` if nothing was played. Takes seconds for 20 or 50 members.
 
+    Without oracles, which play one member.
+
     Rows: the :data:`RATINGS` of each member; for the mixtures :data:`WELFARE` and :data:`NASH`, named as members, the
     value of each seat, the welfare, and the regret gap, a seat's gain from committing to one member; the share of each
     member in each mixture and seat; and the chance of each pair of members. Terms: the members, the share of the cells
     that were played (the others are predicted), the number of replicates and the confidence.
     """
-    members = np.flatnonzero(cross.payoffs().games.any(axis=(1, 2)))
+    ranked = np.array([name not in cross.oracles for name in cross.members], dtype=bool)
+    members = np.flatnonzero(cross.payoffs().games.any(axis=(1, 2)) & ranked)
     if not len(members):
         return None
     if replicates is None:

@@ -5,6 +5,7 @@ Planning is a function of this history and the settings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.scenarios.sources import Scenarios
-from dond_marl.statistics import Estimate, points_of_ten, scenario_groups
+from dond_marl.statistics import UNKNOWN, Estimate, points_of_ten, scenario_groups
 from league.figures.rows import write_csv
 from league.figures.tally import Tally
-from league.play.values import Member, SeatOrderResult
+from league.play.values import ORACLES, Member, SeatOrderResult, oracles_among
 from league.standings.crossplay import CrossPlay
 from league.standings.ratings import Payoffs
 
@@ -24,15 +25,14 @@ if TYPE_CHECKING:
     from league.ledger.ledger import Ledger
     from league.settings.read import Config
 
-YARDSTICK = "heuristic"  # opponent of the learning curves, if it takes part
-
 
 class History:
     """Cross-play so far, each learner's points against each opponent by round, and the stage of each round."""
 
     def __init__(self, members: Sequence[Member], decay: float, oracles: Collection[str] = ()) -> None:
-        self.members = tuple(member for member in members if member.born == 0 and member.split != "heldout")
-        self.cross = CrossPlay([member.name for member in self.members])
+        self.members: tuple[Member, ...] = ()
+        self.cross = CrossPlay(())
+        self.add_members(member for member in members if member.born == 0 and member.split != "heldout")
         self.stages: list[int] = []  # by round
         # Payoffs at the time when the newest snapshot of each of the ``oracles`` had played its first matches. An
         # oracle's target mixture is computed from them, so it does not change until the next snapshot.
@@ -48,7 +48,8 @@ class History:
     def add_members(self, members: Iterable[Member]) -> None:
         """Add members that take part from the next round on."""
         self.members += tuple(members)
-        self.cross.add_members(member.name for member in self.members[len(self.cross.members) :])
+        joined = self.members[len(self.cross.members) :]
+        self.cross.add_members((member.name for member in joined), oracles_among(joined))
 
     def add_round(
         self,
@@ -124,37 +125,53 @@ def points_by_seats(
 
 
 class CurvePoint(NamedTuple):
-    """A learner's points against the yardstick in one round, as it was when the round began."""
+    """A learner in one round, as it was when the round began."""
 
     round: int  # from 0: rounds of practice before it
     member: str
     decisions: int  # own, before the round
-    points: Estimate  # of ten, mean of both seats
+    points: Estimate  # of ten, mean of both seats from all fixed members that take part; nan where it played none
+    gain: Estimate  # of the best response to it over its self-play, points of ten, mean of both seats; nan without one
 
 
 def learning_curves(ledger: Ledger, confidence: float) -> list[CurvePoint]:
-    """Every learner's points against the yardstick, round by round; rounds without such a match are left out."""
-    learners = [member.name for member in ledger.members() if member.live]
-    rounds = range(ledger.next_round) if learners else ()
-    return [point for number in rounds for point in round_curves(ledger, number, learners, confidence)]
+    """Every learner's figures, round by round; rounds without any are left out."""
+    members = ledger.members()
+    rounds = range(ledger.next_round) if any(member.live for member in members) else ()
+    return [point for number in rounds for point in round_curves(ledger, number, members, confidence)]
 
 
-def round_curves(ledger: Ledger, number: int, learners: Sequence[str], confidence: float) -> list[CurvePoint]:
-    """The points of one committed round, for the learners that played the yardstick in it."""
-    scenarios = ledger.scenarios(number)
-    groups, before = scenario_groups(scenarios), ledger.states(number - 1)
-    points = points_by_seats(scenarios, (leg for leg in ledger.legs(number) if YARDSTICK in leg.seats))
+def round_curves(ledger: Ledger, number: int, members: Sequence[Member], confidence: float) -> list[CurvePoint]:
+    """The figures of one committed round."""
+    learners = {member.name for member in members if member.live}
+    fixed = [member.name for member in members if member.role == "fixed" and member.split == "train"]
+    scenarios, before = ledger.scenarios(number), ledger.states(number - 1)
+    groups = scenario_groups(scenarios)
+    points = points_by_seats(scenarios, (leg for leg in ledger.legs(number) if learners & {*leg.seats}))
+
+    def both_seats(name: str, opponent: str) -> list[NDArray[np.float64]]:
+        pairs = ((name, opponent), (opponent, name))
+        return [points[pair][:, seat] for seat, pair in enumerate(pairs) if pair in points]
+
+    def estimate(cells: Sequence[NDArray[np.float64]]) -> Estimate:
+        return Tally.of(np.stack(cells), groups).mean(confidence) if len(cells) else UNKNOWN
+
     curves = []
-    for name in learners:
-        pairs = ((name, YARDSTICK), (YARDSTICK, name)) if name != YARDSTICK else ()
-        played = [points[pair][:, seat] for seat, pair in enumerate(pairs) if pair in points]
-        if played:
-            mean = Tally.of(np.stack(played), groups).mean(confidence)
-            curves.append(CurvePoint(number, name, before[name].decisions, mean))
+    for name in (member.name for member in members if member.name in learners):
+        mean = estimate([cell for opponent in fixed for cell in both_seats(name, opponent)])
+        newest = [m.name for m in members if m.role in ORACLES and m.parent == name and m.born == number]
+        responses = [cells for oracle in newest if len(cells := both_seats(oracle, name)) == 2]
+        alone = both_seats(name, name)
+        gains = [estimate([np.mean(cells, axis=0) - np.mean(alone, axis=0)]) for cells in responses if alone]
+        gain = max(gains, key=lambda gain: gain.mean, default=UNKNOWN)
+        if not (math.isnan(mean.mean) and math.isnan(gain.mean)):
+            curves.append(CurvePoint(number, name, before[name].decisions, mean, gain))
     return curves
 
 
 def write_curves(path: Path, curves: Iterable[CurvePoint]) -> None:
     """Write the learning curves, a row per learner and round; ``after_rounds`` of practice, 0 being the start."""
-    rows = [(number, name, decisions, n, mean, low, high) for number, name, decisions, (mean, n, low, high) in curves]
-    write_csv(path, ("after_rounds", "member", "decisions", "games", "points", "points_low", "points_high"), rows)
+    points = ("games", "points", "points_low", "points_high")
+    gain = ("gain_games", "gain", "gain_low", "gain_high")
+    rows = [(*point[:3], *(value for mean, n, *ends in point[3:] for value in (n, mean, *ends))) for point in curves]
+    write_csv(path, ("after_rounds", "member", "decisions", *points, *gain), rows)

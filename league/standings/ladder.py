@@ -60,13 +60,15 @@ class Standing(NamedTuple):
 
 
 def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None = None) -> list[Standing]:
-    """Every member's standing against all others, best own points first, equal ones by name.
+    """Every member's standing against all others, best own points first, equal ones by name; without best responses.
 
     ``confidence`` is two-sided, in (0, 1). ``responses``: points of best responses to some of the members.
     """
     rated, width = elo(cross.payoffs()), NormalDist().inv_cdf((1 + confidence) / 2)
-    standings = []
+    ranked, standings = set(cross.ranked), []
     for member, rating, error in zip(cross.members, *map(np.ndarray.tolist, rated), strict=True):
+        if member not in ranked:
+            continue
         row = _standing(cross, member, confidence, responses or {})
         interval = Estimate(rating, row.points.n, rating - width * error, rating + width * error)
         standings.append(row._replace(elo=interval))
@@ -74,7 +76,7 @@ def ladder_of(cross: CrossPlay, confidence: float, responses: Responses | None =
 
 
 def _standing(cross: CrossPlay, member: str, confidence: float, responses: Responses) -> Standing:
-    opponents = None if len(cross.members) > 1 else [member]
+    opponents = None if len(cross.ranked) > 1 else [member]
     rows, seats = cross.cells_of(member, opponents)
     totals, cells = cross.totals[rows], np.arange(len(rows))
 

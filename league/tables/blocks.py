@@ -45,10 +45,9 @@ class Table(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Learning curves: each learner's points against a fixed member (``yardstick``), by round and own decisions."""
+    """Learning curves: each learner's points from the fixed members, and a best response's gain, by round."""
 
     points: tuple[CurvePoint, ...]
-    yardstick: str
     confidence: float
 
 
@@ -89,7 +88,7 @@ class Report(NamedTuple):
     summary: str  # one line below the title
     confidence: float
     sections: tuple[Section, ...]
-    abstract: tuple[str, ...] = ()  # the outcome, and the cost
+    abstract: tuple[tuple[str, str], ...] = ()  # the outcome and the cost as facts: label, text
 
 
 Printed = TypeVar("Printed")  # a report or section, or a part of one

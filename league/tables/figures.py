@@ -53,3 +53,8 @@ def count_noun(number: int, noun: str) -> str:
 def points(number: int) -> str:
     """A number of points: ``1 point``, ``7 points``."""
     return count_noun(number, "point")
+
+
+def duration(seconds: float) -> str:
+    """Seconds or minutes, ``?`` if unknown."""
+    return "?" if math.isinf(seconds) else f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -42,7 +42,7 @@ SHARES = {  # figure: its label in the summary of a member
     "exact": "  where the reference is exact",
     "worst tenth": "  worst tenth of the partners",
 }
-RESPONSE, GAIN, DROP = "best response", "gain", "victim drop"
+RESPONSE, BEGAN, GAIN, DROP = "best response", "best response, before training", "gain", "victim drop"
 PARTS = {"conceded": f"{GAIN}, conceded", "weak": f"{GAIN}, weak"}  # of a best response's gain: the figures' names
 REFERENCE, BEST_KNOWN, SHARE = "reference's points", "best known", "share"
 
@@ -101,9 +101,9 @@ def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow
         for seat_name, gain, drop in zip(SEATS, exploiter.gain, exploiter.drop, strict=True):
             yield figure_row(name, exploiter.exploiter, GAIN, seat_name, gain)
             yield figure_row(name, exploiter.exploiter, DROP, seat_name, drop)
-    if evaluation.exploitability is not None:
-        for seat_name, exploited in zip(SEATS, evaluation.exploitability, strict=True):
-            yield bounded_row(name, RESPONSE, GAIN, seat_name, *exploited.gain, exact=exploited.response.exact)
+    for response, by_seat in ((RESPONSE, evaluation.exploitability), (BEGAN, evaluation.began)):
+        for seat_name, exploited in zip(SEATS, by_seat or (), strict=bool(by_seat)):
+            yield bounded_row(name, response, GAIN, seat_name, *exploited.gain, exact=exploited.response.exact)
     if evaluation.split_gains is not None:
         for part, pair in evaluation.split_gains._asdict().items():
             for seat_name, (low, high) in zip(SEATS, pair, strict=True):

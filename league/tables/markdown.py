@@ -14,7 +14,8 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")  # characters with a meaning in M
 
 def report_markdown(report: Report) -> str:
     """A whole report: title, abstract, list of contents, and its sections."""
-    head = [f"# {escape_markdown(report.title)}", *map(escape_markdown, (" ".join(report.abstract), report.summary))]
+    facts = (f"**{escape_markdown(label)}.** {escape_markdown(text)}" for label, text in report.abstract)
+    head = [f"# {escape_markdown(report.title)}", *facts, escape_markdown(report.summary)]
     contents = [f"- [{section.title}](#{_anchor(section.title)})" for section in report.sections]
     text = "\n\n".join([*filter(None, head), "\n".join(contents)])
     return "\n\n".join([text, *map(section_markdown, report.sections)]) + "\n"

@@ -112,11 +112,15 @@ def table_parts(table: Table, width: int) -> Iterator[tuple[int, Sequence[Column
 
 
 def curve_lines(points: Sequence[CurvePoint]) -> Iterator[str]:
-    """The score of each learner after so many own decisions, at most a dozen rounds of it, evenly spread."""
+    """Each learner's points after so many rounds and a best response's gain, at most a dozen rounds, evenly spread."""
     for name in dict.fromkeys(point.member for point in points):
         curve = [point for point in points if point.member == name]
         shown = sorted({round(k * (len(curve) - 1) / 11) for k in range(12)})
-        yield f"{name}: " + " · ".join(f"{curve[k].decisions:,} {with_margin(curve[k].points)}" for k in shown)
+        yield f"{name}, points after rounds: " + " · ".join(
+            f"{curve[k].round} {with_margin(curve[k].points)}"
+            + (f" (gain {format_number(curve[k].gain.mean)})" if curve[k].gain.n else "")
+            for k in shown
+        )
 
 
 def _with_ranks(table: Table) -> Table:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from dond_marl.game import SEATS
 from league.figures.rows import Figure, FigureRow, Figures
-from league.play.values import ORACLES, Member, Role, cause_phrases, oracles_among
-from league.standings.crossplay import CrossPlay, lead
+from league.play.values import Member, cause_phrases
+from league.standings.crossplay import CrossPlay
 from league.standings.findings import LEAST_SHARE, NASH, RATINGS, WELFARE
-from league.standings.history import YARDSTICK, CurvePoint
+from league.standings.history import CurvePoint
 from league.standings.ladder import Standing
 from league.tables.blocks import (
     Cell,
@@ -23,7 +22,7 @@ from league.tables.blocks import (
     count_cell,
     number_cell,
 )
-from league.tables.figures import with_margin
+from league.tables.figures import count_noun, with_margin
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
@@ -62,6 +61,7 @@ def ladder(
     confidence: float,
     responses: int,
     models: Collection[str] = (),
+    curves: Sequence[CurvePoint] = (),
     *,
     learns: bool = False,
     details: bool = True,
@@ -76,6 +76,8 @@ def ladder(
         number of members to which an exact best response is known
     models
         members that are expensive to query; their share of answers is shown even when it is complete
+    curves
+        of the learners: what the best responses to them gain is a note, as they are no rows
     learns
         whether the league has learners: adds the note on sampled actions
     details
@@ -83,7 +85,7 @@ def ladder(
     """
     opponents = "all other members" if len(standings) > 1 else "itself, its only opponent,"
     most = max((row.points.n for row in standings), default=0)
-    table = ladder_table(standings, {member.name: _role_cell(member.role) for member in members}, models)
+    table = ladder_table(standings, {member.name: member.role.replace("_", " ") for member in members}, models)
     notes = [
         f"Own points of ten, tenths of what the whole pool is worth to the seat, over {opponents} in both seats; "
         f"no deal is 0. Intervals are {confidence:.0%}, over scenarios."
@@ -109,8 +111,7 @@ def ladder(
     notes += [
         f"{row.member} has no rank: {row.unranked_because}." for row in standings if row.failed and not row.has_rank
     ]
-    if oracles := oracles_among(members):
-        notes.append(f"Best responses, which know the weights of their target: {', '.join(oracles)}.")
+    notes += gains_in_words(curves)
     if not details:
         if len(standings) > SHORT_ROWS:
             notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv.")
@@ -134,16 +135,24 @@ def members_in_words(members: Iterable[Member]) -> tuple[Table, ...]:
 
 
 def short_ladder(table: Table) -> Table:
-    """The ladder's :data:`SHORT_COLUMNS`, with roles if there are best responses, and its first :data:`SHORT_ROWS`."""
-    marked = any(_role_cell(role) in row.cells for role in ORACLES for row in table.rows)
-    heads = (*SHORT_COLUMNS, "role") if marked else SHORT_COLUMNS
-    shown = [index for index, head in enumerate(table.heads) if head in heads]
+    """The ladder's :data:`SHORT_COLUMNS` and its first :data:`SHORT_ROWS` rows."""
+    shown = [index for index, head in enumerate(table.heads) if head in SHORT_COLUMNS]
     rows = (row._replace(cells=tuple(row.cells[index] for index in shown)) for row in table.rows[:SHORT_ROWS])
     return table._replace(heads=tuple(table.heads[index] for index in shown), rows=tuple(rows))
 
 
-def _role_cell(role: Role) -> str:
-    return "best response" if role in ORACLES else role.replace("_", " ")
+def gains_in_words(curves: Sequence[CurvePoint]) -> list[str]:
+    """What the newest and the first best response to each learner gain over its self-play, a sentence for each."""
+    known: dict[str, list[CurvePoint]] = {}
+    for point in curves:
+        if point.gain.n:
+            known.setdefault(point.member, []).append(point)
+    return [
+        f"The newest best response to {name}, which knows its weights, gains {with_margin(points[-1].gain)} over "
+        f"{name}'s self-play"
+        + (f"; that after {count_noun(points[0].round, 'round')} {with_margin(points[0].gain)}." if points[1:] else ".")
+        for name, points in known.items()
+    ]
 
 
 def ladder_table(
@@ -203,16 +212,18 @@ def crossplay(cross: CrossPlay, standings: Sequence[Standing], confidence: float
 
 
 def learning(curves: Sequence[CurvePoint], learners: Sequence[str], confidence: float) -> Section:
-    """Learning curves of all learners against the yardstick; a note without them if there are none."""
+    """Learning curves of all learners by round; a note without them if there are none."""
     if not curves:
-        reason = f"no learner has played {YARDSTICK} yet, the opponent of the curves" if learners else "no learners"
+        reason = "no learner has played a fixed member yet" if learners else "no learners"
         return Section("learning", "Learning curves", (f"None: {reason}.",))
     note = (
-        f"Points of ten against {YARDSTICK}, mean of both seats, over its decisions so far, with the learner as it was "
-        f"when a round began; bands are {confidence:.0%} intervals over scenarios. A line that starts again shows a "
-        f"learner that was restarted."
+        "By rounds of practice: points of ten from all fixed members, mean of both seats; and what the newest best "
+        "response, which knows the learner's weights, gains in its matches over the learner's points against itself. A "
+        "response to likeliest acts is exact against these alone; the learner samples in matches, so an exact response "
+        f"to it gains at least as much. Bands are {confidence:.0%} intervals over scenarios. A line that starts again "
+        "shows a learner that was restarted."
     )
-    return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), YARDSTICK, confidence),))
+    return Section("learning", "Learning curves", (note,), (Curves(tuple(curves), confidence),))
 
 
 def meta_game(findings: Figures) -> Section:
@@ -263,20 +274,17 @@ def _shares_table(findings: Figures) -> Table:
     return Table(caption, *align_columns([shares[member] for member in ordered], ordered))
 
 
-def trust(
-    standings: Sequence[Standing], findings: Figures | None, mains: Sequence[str], members: Sequence[Member] = ()
-) -> Section:
+def trust(standings: Sequence[Standing], findings: Figures | None, mains: Sequence[str]) -> Section:
     """Ladder and meta-game compared: the ladder's first, the ``mains`` and the heaviest member of each mixture.
 
-    Best responses among ``members`` are not called the first. ``findings``: ``None`` if there are none.
+    ``findings``: ``None`` if there are none.
     """
     key, title = "trust", "Ladder or meta-game"
     ranked = [row for row in standings if row.has_rank]
     if findings is None or not ranked:
         return Section(key, title, TRUST_NOTES)
     ranks = {row.member: rank for rank, row in enumerate(ranked, start=1)}
-    oracles = oracles_among(members)
-    first = next((row for row in ranked if row.member not in oracles), ranked[0])
+    first = ranked[0]
     columns = [(name, seat) for name in MIXTURES for seat in SEATS]
     shares = [list(findings.select(against=name, figure="share", seat=seat)) for name, seat in columns]
     heaviest = [max(column, key=lambda row: (row.value, row.member)).member for column in shares if column]
@@ -307,47 +315,3 @@ def practice_warning(without: Mapping[str, int]) -> str | None:
         return None
     warnings = (f"{name} learned nothing in {rounds:,} round{'s' * (rounds > 1)}" for name, rounds in without.items())
     return f"{'; '.join(warnings)}: the practice could not be finished."
-
-
-def league_summary(
-    cross: CrossPlay,
-    standings: Sequence[Standing],
-    confidence: float,
-    mains: Sequence[str],
-    members: Iterable[Member] = (),
-) -> str:
-    """Outcome of a league: the first of the ladder, its lead over the second with interval, and the mains' ranks.
-
-    Best responses among ``members`` are left out: they know the weights of their target.
-    """
-    oracles = oracles_among(members)
-    standings = [row for row in standings if row.member not in oracles]
-    ranked = [row for row in standings if row.has_rank]
-    if not ranked:
-        failed = sum(row.failed for row in standings)
-        many = f"all {failed:,} matches" if failed > 1 else "the only match"
-        return f"No member has a rank: {many} failed." if failed else "No games were played yet."
-    leader = ranked[0]
-    first = f"{leader.member} gets the most from all others, {with_margin(leader.points)} points of ten"
-    if len(ranked) > 1:
-        second = ranked[1]
-        ahead = lead(cross, leader.member, second.member, confidence)
-        interval = "" if math.isnan(ahead.low) else f" ({ahead.low:.2f} to {ahead.high:.2f})"
-        if ahead.low <= 0:
-            first = (
-                f"{leader.member} and {second.member} do not differ significantly: "
-                f"{with_margin(leader.points)} and {with_margin(second.points)} points of ten from all "
-                f"others, difference {ahead.mean:.2f}{interval}"
-            )
-        else:
-            first += f", {ahead.mean:.2f}{interval} more than {second.member}"
-    ranks = {row.member: rank for rank, row in enumerate(ranked, start=1)}
-    among = f"{len(ranked)} without best responses," if oracles else f"{len(ranked)}"
-    main_sentences = [
-        f"{name} is number {ranks[name]} of {among} with {with_margin(ranked[ranks[name] - 1].points)}"
-        for name in mains
-        if ranks.get(name, 1) > 1
-    ]
-    unranked = {row.member: row.unranked_because for row in standings if not row.has_rank}
-    without_rank = [f"{name} has no rank: {unranked[name]}" for name in mains if name in unranked]
-    return f"{'; '.join([first, *main_sentences, *without_rank])}."

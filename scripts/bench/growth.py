@@ -64,7 +64,9 @@ def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int 
     document: dict[str, Any] = {
         "env": {"scenarios": "lewis", "split": "train"},
         "league": {"seed": 1, "rounds": rounds, "block_size": block, "pairs": pairs},
-        "members": [{"name": f"p{i}", "spec": f"linear(floor={0.2003 + 0.6 * i / members:.4f})"} for i in range(members)],
+        "members": [
+            {"name": f"p{i}", "spec": f"linear(floor={0.2003 + 0.6 * i / members:.4f})"} for i in range(members)
+        ],
     }
     if learners:
         document["training"] = LEARNER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,10 +14,15 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solvers.solve import solve
+from dond_marl.statistics import Estimate
+from league.figures.rows import FigureRow, Figures
 from league.play.values import FACTS, Member, SeatOrderResult
 from league.standings.crossplay import CrossPlay, lead, write_crossplay
+from league.standings.history import CurvePoint
 from league.standings.ladder import ladder_of, write_ladder
-from league.tables.standings import ladder, league_summary, members_in_words
+from league.tables.final import BEGAN, RESPONSE
+from league.tables.standings import members_in_words
+from league.tables.verdict import leader, verdict_of
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
 SCENARIOS = pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2))), Scenario((2, 1, 1), ((5, 5, 5), (2, 3, 3)))])
@@ -164,37 +170,58 @@ def test_lead_without_interval():
     assert lead(cross, "ann", "bob", 0.95).mean > 0 and math.isnan(lead(cross, "ann", "bob", 0.95).low)
 
 
-def test_league_summary_with_a_tie():
+def test_leader_with_a_tie():
     cross = CrossPlay(["ann", "bob"])
-    assert "ann" not in league_summary(cross, ladder_of(cross, 0.95), 0.95, ["ann"])
+    assert "ann" not in leader(cross, ladder_of(cross, 0.95), 0.95)
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    summary = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["bob"])
-    assert "significantly" in summary and "the most" not in summary
-    assert all(figure in summary for figure in ("5.00", "1.25", "2 of 2", "3.75"))
+    text = leader(cross, ladder_of(cross, 0.95), 0.95)
+    assert "significantly" in text and "the most" not in text
+    assert all(figure in text for figure in ("5.00", "1.25", "3.75"))
 
 
-def test_league_summary_with_a_lead():
+def test_leader_with_a_lead():
     cross = CrossPlay(["ann", "bob"])
     cross.add_round(
         SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
     )
-    summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["ann"])
-    assert summary.startswith("ann") and "the most" in summary and "bob" in summary
+    text = leader(cross, ladder_of(cross, 0.5), 0.5)
+    assert text.startswith("ann") and "the most" in text and "bob" in text
 
 
-def test_league_summary_leaves_out_best_responses():
+def test_oracles_are_no_part_of_the_ladder():
     cross = CrossPlay(["ann", "bob"])
-    cross.add_round(
-        SCENARIOS, [leg("ann", "bob", [(8, 3), (20, 0)]), leg("bob", "ann", [(3, 8), (0, 20)])], at_fault=[]
+    cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)])], at_fault=[])
+    before = [row.points for row in ladder_of(cross, 0.95)]
+    cross.add_members(["o@1"], ["o@1"])
+    cross.add_round(SCENARIOS, [leg("o@1", "ann", [(20, 0), (20, 0)])], at_fault=[])
+    assert [row.points for row in ladder_of(cross, 0.95)] == before and cross.ranked == ("ann", "bob")
+    assert cross.cell("o@1", "ann", 0.95).mean > 0
+
+
+def test_verdict_compares_points_and_gains_with_the_start():
+    def point(number, points, gain):
+        return CurvePoint(number, "main", number, Estimate(points, 9, 0, 9), Estimate(gain, 9 * (number > 0), 0, 9))
+
+    rows = [
+        FigureRow("main", "", "proximity, mean", "", 0.86, 0.8, 0.9, 9, "share"),
+        *(
+            FigureRow("main", name, "share", "seat_0", x, x, x, 9, "share")
+            for name, x in (("tough", 0.59), ("bob", 0.9))
+        ),
+        *(
+            FigureRow("main", RESPONSE, "gain", seat, x, x, x, note="exact")
+            for seat, x in (("seat_0", 1), ("seat_1", 2))
+        ),
+        *(FigureRow("main", BEGAN, "gain", seat, 8.0, 8.0, 8.0, note="exact") for seat in ("seat_0", "seat_1")),
+    ]
+    cross, curve = CrossPlay(["main"]), [point(0, 1.2, 0.0), point(1, 5.0, 3.3), point(2, 6.6, 2.2)]
+    for final, gain in ((Figures({"members": ["main"]}, tuple(rows)), ["1.5", "8.0"]), (None, ["2.2"])):
+        verdict = verdict_of(curve, ["main"], cross, ladder_of(cross, 0.95), final, 0.95, "3 min")
+        assert verdict.sentence.startswith("main") and re.findall(r"\d\.\d", verdict.learned) == ["1.2", "6.6"]
+        assert re.findall(r"\d\.\d", verdict.adversary) == gain and len(verdict.facts) == (2 if final is None else 4)
+    assert (
+        "59%" in verdict_of(curve, ["main"], cross, [], Figures({"members": ["main"]}, tuple(rows)), 0.95, "").weakest
     )
-    members = [Member("ann", None, "oracle", parent="bob", born=1), Member("bob", Spec("linear"))]
-    summary = league_summary(cross, ladder_of(cross, 0.5), 0.5, ["bob"], members)
-    assert summary.startswith("bob") and "ann" not in summary
-    notes, without = (
-        ladder(ladder_of(cross, 0.5), each, 0.5, 0, details=False).notes for each in (members, members[1:])
-    )
-    (marked,) = set(notes) - set(without)
-    assert "ann" in marked and "bob" not in marked
 
 
 def test_members_in_words():
@@ -206,10 +233,9 @@ def test_members_in_words():
     assert [row.label for row in table.rows] == ["g", "r"] and "bob after round 7" in table.rows[1].cells[0]
 
 
-def test_league_summary_of_failed_matches():
+def test_verdict_on_failed_matches():
     cross = CrossPlay(["ann", "bob", "eve"])
     cross.add_round(SCENARIOS, [], at_fault=["eve", "eve"])
-    assert league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"]).endswith("2 matches failed.")
+    assert leader(cross, ladder_of(cross, 0.95), 0.95).endswith("2 matches failed")
     cross.add_round(SCENARIOS, [leg("ann", "bob", [(8, 3), (10, 6)]), leg("bob", "ann", [(6, 7), (0, 0)])], at_fault=[])
-    summary = league_summary(cross, ladder_of(cross, 0.95), 0.95, ["eve"])
-    assert "eve" in summary and summary.endswith("(2).")
+    assert "eve" in verdict_of([], ["eve"], cross, ladder_of(cross, 0.95), None, 0.95, "").learned

@@ -1,0 +1,194 @@
+"""Comparison of leagues: verdicts, curves, paired differences and the settings that differ, as a report.
+
+Runs whose settings differ in the seed alone are seeds of one arm: their mean is one curve, whose band is over seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dond.report.collect import read_run_files
+from dond_marl.errors import InputError
+from dond_marl.game import SEATS
+from dond_marl.occupants import ANYTHING, NOTHING
+from dond_marl.statistics import Comparison, compare_arms, mean_of
+from league.bench.differences import MINUS, SMALLEST_EFFECT, signed_interval
+from league.figures.rows import Figure
+from league.ledger.ledger import ReadLedger
+from league.ledger.run_directory import find_run
+from league.standings.history import CurvePoint, history_of, learning_curves
+from league.standings.ladder import ladder_of
+from league.tables.blocks import Curves, Report, Section, Table, TableRow, count_cell
+from league.tables.figures import count_noun, duration
+from league.tables.final import SHARE
+from league.tables.verdict import Verdict, verdict_of
+
+MOST_RUNS = 8
+SEED = "league.seed"
+Points = Mapping[str, tuple[float, float]]  # of ten, by partner and seat of the main
+
+
+class ComparedRun(NamedTuple):
+    """What is compared of one run; the figures are those of its first main."""
+
+    label: str
+    settings: Mapping[str, str]  # by key, without those that change no row
+    confidence: float
+    verdict: Verdict
+    curve: tuple[CurvePoint, ...]
+    strangers: Points  # in the held-out evaluation; empty without one
+    fixed: Points  # in the matches of the league
+
+
+Arm = tuple[str, list[ComparedRun]]  # its label, and its seeds
+
+
+def read_compared(folder: Path, *, trust: bool = False) -> ComparedRun:
+    """Read one run, also while it is running. Raises :class:`InputError` for a league without a main."""
+    directory = find_run(folder)
+    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
+        config, members, seconds = ledger.config(), ledger.members(), ledger.clock()[0]
+        cross, confidence = history_of(ledger, config).cross, config.league.confidence
+        curves, over = learning_curves(ledger, confidence), ledger.next_round >= config.total_rounds
+    mains = [learner.name for learner in config.learners if learner.role == "main"]
+    if not mains:
+        raise InputError(f"{directory.path} has no main to compare; runs with a learner of the role main have one")
+    main = mains[0]
+    final = read_run_files(directory.path, over=over, evaluates=config.league.evaluate, mains=True).evaluation
+    strangers = (
+        {}
+        if final is None
+        else {
+            partner: tuple(final.estimate(main, partner, "points", seat).mean for seat in SEATS)
+            for partner in final.opponents(main, SHARE)
+        }
+    )
+    fixed = {
+        member.name: tuple(cross.tally("points", main, [member.name], seat).mean(confidence).mean for seat in (0, 1))
+        for member in members
+        if member.role == "fixed" and member.split == "train"
+    }
+    path = directory.path.resolve()
+    return ComparedRun(
+        f"{path.parent.name}/{path.name}",
+        dict(_flat(config.portable().model_dump(mode="json"))),
+        confidence,
+        verdict_of(curves, mains, cross, ladder_of(cross, confidence), final, confidence, duration(seconds)),
+        tuple(point for point in curves if point.member == main),
+        strangers,  # type: ignore[arg-type]  # pairs
+        fixed,  # type: ignore[arg-type]
+    )
+
+
+def comparison_of(runs: Sequence[ComparedRun]) -> Report:
+    """The report on 2 to :data:`MOST_RUNS` runs; differences are from the first. Raises :class:`InputError`."""
+    arms, confidence = _arms(runs), runs[0].confidence
+    differences, notes = _differences(arms)
+    heads = tuple(dict.fromkeys(label for run in runs for label, _ in run.verdict.facts))
+    verdicts = tuple(TableRow(run.label, tuple(map(dict(run.verdict.facts).get, heads))) for run in runs)
+    points = tuple(point for label, seeds in arms for point in _mean_curve(label, seeds, confidence))
+    seeds_note = "Of several seeds the line is their mean and the band the interval over seeds."
+    return Report(
+        title=f"Comparison of {len(runs)} runs",
+        summary="; ".join(f"{label}: {', '.join(run.label for run in seeds)}" for label, seeds in arms),
+        confidence=confidence,
+        sections=(
+            Section("learning", "Learning curves of the first mains", (seeds_note,), (Curves(points, confidence),)),
+            Section("verdicts", "Verdicts", (), (Table("By run", heads, verdicts, "run", "facts"),)),
+            Section("differences", "Differences", notes, (_difference_table(arms, differences),)),
+            _settings_section(arms),
+        ),
+        abstract=tuple(
+            (f"{name} {MINUS} {arms[0][0]}", f"{signed_interval(it.difference)} points of ten, {it.verdict}")
+            for name, it in differences.items()
+        ),
+    )
+
+
+def _arms(runs: Sequence[ComparedRun]) -> list[Arm]:
+    """The runs by their settings but the seed, in the order of their first ones."""
+    groups: dict[frozenset[tuple[str, str]], list[ComparedRun]] = {}
+    for run in runs:
+        group = groups.setdefault(frozenset((key, text) for key, text in run.settings.items() if key != SEED), [])
+        if twin := next((other for other in group if other.settings[SEED] == run.settings[SEED]), None):
+            raise InputError(f"{twin.label} and {run.label} have the same settings and seed; name each run once")
+        group.append(run)
+    return [
+        (
+            group[0].label if len(group) == 1 else f"{group[0].label} and {count_noun(len(group) - 1, 'seed')} more",
+            group,
+        )
+        for group in groups.values()
+    ]
+
+
+def _mean_curve(label: str, seeds: Sequence[ComparedRun], confidence: float) -> Iterator[CurvePoint]:
+    """The curve of an arm, named ``label``; of several seeds their mean in the rounds that all of them have."""
+    by_round = [{point.round: point for point in run.curve} for run in seeds]
+    for number in sorted(set.intersection(*(set(curve) for curve in by_round))):
+        points = [curve[number] for curve in by_round]
+        if len(points) == 1:
+            yield points[0]._replace(member=label)
+            continue
+        means = [mean_of([getattr(point, name).mean for point in points], confidence) for name in ("points", "gain")]
+        known = [mean if mean.mean == mean.mean else mean._replace(n=0) for mean in means]
+        yield CurvePoint(number, label, points[0].decisions, *known)
+
+
+def _differences(arms: Sequence[Arm]) -> tuple[dict[str, Comparison], tuple[str, ...]]:
+    """Each arm - the first on the partners of all runs; the held-out ones if every run has played some."""
+    runs = [run for _, seeds in arms for run in seeds]
+    strangers = all(run.strangers for run in runs)
+    points = {run.label: run.strangers if strangers else run.fixed for run in runs}
+    common = [name for name in points[runs[0].label] if all(name in scores for scores in points.values())]
+    common = [name for name in common if not any(np.isnan(scores[name]).any() for scores in points.values())]
+    if len(arms) < 2:
+        return {}, ("None: all runs are seeds of one config.",)
+    if not common:
+        return {}, ("None: the runs have no partner in common.",)
+    scores = {label: np.array([[points[run.label][name] for name in common] for run in seeds]) for label, seeds in arms}
+    where = "the held-out evaluation" if strangers else "the league's last matches, as not every run has an evaluation"
+    note = (
+        f"Own points of ten of the first main from {count_noun(len(common), 'partner')} in {where}; both arms of a "
+        "difference have the same partners, which are paired. 95% intervals over partners, and over seeds where an arm "
+        f"has several. Equivalent: surely less than {SMALLEST_EFFECT:.2f} apart."
+    )
+    alone = any(len(seeds) == 1 for _, seeds in arms)
+    more = ("An arm of one run says nothing about other seeds: training varies between seeds.",) if alone else ()
+    return compare_arms(scores, arms[0][0], common, SMALLEST_EFFECT), (note, *more)
+
+
+def _difference_table(arms: Sequence[Arm], differences: Mapping[str, Comparison]) -> Table:
+    seeds = {label: len(group) for label, group in arms}
+    rows = tuple(
+        TableRow(name, (Figure(it.difference._replace(n=0)), it.verdict, count_cell(seeds[name])))
+        for name, it in differences.items()
+    )
+    return Table(f"Compared with {arms[0][0]}", ("points of ten", "verdict", "runs"), rows, "run")
+
+
+def _settings_section(arms: Sequence[Arm]) -> Section:
+    """The settings that differ between arms, a row for each key."""
+    settings = [seeds[0].settings for _, seeds in arms]
+    keys = [key for key in dict.fromkeys(key for each in settings for key in each) if key != SEED]
+    rows = [TableRow(key, tuple(each.get(key, "") for each in settings)) for key in keys]
+    different = tuple(row for row in rows if len(set(row.cells)) > 1)
+    seeds = TableRow(SEED, tuple(", ".join(run.settings[SEED] for run in group) for _, group in arms))
+    table = Table("Settings that differ", tuple(label for label, _ in arms), (*different, seeds), "key", "facts")
+    return Section("settings", "Settings", (), (table,))
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Nested settings as pairs of a dotted key and a text; entries of a list that have a name go by it."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}".lstrip("."))
+    elif isinstance(value, list) and value and all(isinstance(entry, dict) and "name" in entry for entry in value):
+        for entry in value:
+            yield from _flat(entry, f"{key}.{entry['name']}")
+    else:
+        yield key, str(value)
