@@ -15,6 +15,8 @@ examples:
 
 from __future__ import annotations
 
+import socket
+
 import click
 
 from dond.cli.shell import Command, integer, print_line, trust_option
@@ -57,5 +59,6 @@ def command(occupants: tuple[str, ...], port: int, prior: str, mcp: bool, trust:
     from partners.llm.serving import ServedOccupants
 
     app, port = application(ServedOccupants(occupants_by_name, prior=prior)), free_port(port)
-    print_line(f"{', '.join(occupants_by_name)} at {address_of(HOST, port)}/v1; Ctrl-C stops it")
-    serve(app, HOST, port)
+    with socket.create_server((HOST, port)) as listener:  # whoever reads the next line may connect
+        print_line(f"{', '.join(occupants_by_name)} at {address_of(HOST, port)}/v1; Ctrl-C stops it")
+        serve(app, HOST, port, listener)

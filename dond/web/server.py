@@ -56,8 +56,11 @@ def address_of(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(app: Starlette, host: str, port: int) -> None:
-    """Serve until Ctrl-C or SIGTERM, which is raised again. Raises :class:`RunFailure` if it cannot be served."""
+def serve(app: Starlette, host: str, port: int, listener: socket.socket | None = None) -> None:
+    """Serve until Ctrl-C or SIGTERM, which is raised again. Raises :class:`RunFailure` if it cannot be served.
+
+    ``listener``: a socket that listens there already, so that clients may connect before the server has started.
+    """
     import uvicorn
 
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
@@ -74,7 +77,7 @@ def serve(app: Starlette, host: str, port: int) -> None:
             timeout_graceful_shutdown=1,
         )
     )
-    server.run()
+    server.run(None if listener is None else [listener])
     if not server.started:
         raise RunFailure(f"{address_of(host, port)} cannot be served; is the address this machine's?")
 
