@@ -7,6 +7,7 @@ The connection is read-only and every statement short; SQLite's write-ahead log 
 from __future__ import annotations
 
 import secrets
+import shlex
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dond.cli.shell import dond
 from dond.table.session import STRANGER
 from dond.web.recorded import name_occupants
 from dond_marl.errors import DondError, InputError
@@ -84,7 +84,7 @@ class LeagueView(NamedTuple):
 
     @property
     def resume_command(self) -> str:
-        return dond("league", "--resume", self.folder)
+        return f"dond league --resume {shlex.quote(str(self.folder))}"
 
     @property
     def time_left(self) -> str:

@@ -312,7 +312,8 @@ def test_files_hold_the_evaluation(evaluated, tmp_path):
     (share,) = (row for row in rows if row["figure"] == "proximity, worst tenth")
     assert float(share["value"]) == pytest.approx(float(one.proximity.worst_tenth.value), abs=1e-6)
     opponents = {row["against"] for row in rows if row["member"] == "main"}
-    assert opponents == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response"}
+    before = "best response, before training"
+    assert opponents == {"", "tough", "micro", "main", "hunter", "hunter@1", "best response", before}
 
 
 def test_command_evaluates_a_run(folder, tmp_path):

@@ -113,7 +113,7 @@ def test_gated_snapshot_is_the_tested_version(ledger):
     judged = {n: d for n in range(8) for d in ledger.decisions(n) if (d.kind, d.subject) == ("snapshot", "main")}
     assert judged[1].taken and judged[1].reason == "its first"
     later = {number: decision for number, decision in judged.items() if number > 1}
-    assert later and all("look" in decision.reason for decision in later.values())
+    assert later and all("test" in decision.reason for decision in later.values())
     for number, decision in later.items():
         snapshot = members.get(f"main@{number + 1}")
         assert (snapshot is not None) == decision.taken
