@@ -131,7 +131,7 @@ class CurvePoint(NamedTuple):
     member: str
     decisions: int  # own, before the round
     points: Estimate  # of ten, mean of both seats from all fixed members that take part; nan where it played none
-    gain: Estimate  # of the best response to it over its self-play, points of ten, mean of both seats; nan without one
+    gain: Estimate  # of the best response to it over its self-play, points of ten, sum of both seats; nan without one
 
 
 def learning_curves(ledger: Ledger, confidence: float) -> list[CurvePoint]:
@@ -163,7 +163,8 @@ def round_curves(ledger: Ledger, number: int, members: Sequence[Member], confide
         responses = [cells for oracle in newest if len(cells := both_seats(oracle, name)) == 2]
         alone = both_seats(name, name)
         gains = [estimate([np.mean(cells, axis=0) - np.mean(alone, axis=0)]) for cells in responses if alone]
-        gain = max(gains, key=lambda gain: gain.mean, default=UNKNOWN)
+        mean_gain = max(gains, key=lambda gain: gain.mean, default=UNKNOWN)
+        gain = Estimate(2 * mean_gain.mean, mean_gain.n, 2 * mean_gain.low, 2 * mean_gain.high)  # of both seats
         if not (math.isnan(mean.mean) and math.isnan(gain.mean)):
             curves.append(CurvePoint(number, name, before[name].decisions, mean, gain))
     return curves

@@ -73,7 +73,7 @@ def _learned(name: str, curve: Sequence[CurvePoint]) -> str:
 
 
 def _adversary(curve: Sequence[CurvePoint], final: Figures | None, name: str) -> str:
-    """The gain of the exact best response at the end and before training, mean of both seats; else that in matches.
+    """The gain of the exact best response at the end and before training, the sum of both seats; else that in matches.
 
     A best response of the league answers the learner's likeliest acts, which samples in matches: the gain is at least
     the measured one.
@@ -89,7 +89,7 @@ def _adversary(curve: Sequence[CurvePoint], final: Figures | None, name: str) ->
 
 def _exact_gain(final: Figures, name: str, response: str) -> float | None:
     rows = list(final.select(member=name, against=response, figure=GAIN))
-    return sum(row.high for row in rows) / len(rows) if rows and all(row.note == "exact" for row in rows) else None
+    return sum(row.high for row in rows) if rows and all(row.note == "exact" for row in rows) else None
 
 
 def _against_strangers(final: Figures, name: str) -> tuple[str, str]:

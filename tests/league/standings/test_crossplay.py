@@ -212,10 +212,10 @@ def test_verdict_compares_points_and_gains_with_the_start():
             FigureRow("main", RESPONSE, "gain", seat, x, x, x, note="exact")
             for seat, x in (("seat_0", 1), ("seat_1", 2))
         ),
-        *(FigureRow("main", BEGAN, "gain", seat, 8.0, 8.0, 8.0, note="exact") for seat in ("seat_0", "seat_1")),
+        *(FigureRow("main", BEGAN, "gain", seat, 4.0, 4.0, 4.0, note="exact") for seat in ("seat_0", "seat_1")),
     ]
     cross, curve = CrossPlay(["main"]), [point(0, 1.2, 0.0), point(1, 5.0, 3.3), point(2, 6.6, 2.2)]
-    for final, gain in ((Figures({"members": ["main"]}, tuple(rows)), ["1.5", "8.0"]), (None, ["2.2"])):
+    for final, gain in ((Figures({"members": ["main"]}, tuple(rows)), ["3.0", "8.0"]), (None, ["2.2"])):
         verdict = verdict_of(curve, ["main"], cross, ladder_of(cross, 0.95), final, 0.95, "3 min")
         assert verdict.sentence.startswith("main") and re.findall(r"\d\.\d", verdict.learned) == ["1.2", "6.6"]
         assert re.findall(r"\d\.\d", verdict.adversary) == gain and len(verdict.facts) == (2 if final is None else 4)
