@@ -274,7 +274,7 @@ def test_pages_show_a_planted_run_and_refuse_its_members(planted, service):
     for name in ("file", "program", "service", "elsewhere", "nested"):
         watched = {"run": str(planted.run), "first": name, "second": "main"}
         for answer in (
-            client.post("/deal", data={"other": keys[name]}),
+            client.post("/deal", data={"typed": keys[name]}),
             client.post("/arena", data={"one": keys[name], "other": "pushover", "games": "10"}),
             client.post("/league/watch", data=watched),
         ):
@@ -284,7 +284,7 @@ def test_pages_show_a_planted_run_and_refuse_its_members(planted, service):
 
 def test_pages_seat_members_of_a_trusted_run(planted):
     client, keys = pages(planted.run, stored=ANYTHING)
-    assert client.post("/deal", data={"other": keys["file"]}).url.path.startswith("/game/") and planted.mark.exists()
+    assert client.post("/deal", data={"typed": keys["file"]}).url.path.startswith("/game/") and planted.mark.exists()
 
 
 def test_replays_use_nothing_that_a_record_names(planted, service):
