@@ -46,8 +46,7 @@ from dond_marl.errors import (
 )
 from dond_marl.files import user_path
 from dond_marl.game import Disagree
-from dond_marl.scenarios.own_files import is_file_name
-from dond_marl.scenarios.sources import SOURCE_NAMES, SOURCES
+from dond_marl.scenarios.sources import SOURCE_NAMES, SOURCES, is_source_name
 from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
@@ -177,7 +176,7 @@ class SourceName(click.Choice[str]):
     """The name of a scenario source, or the path of a file of scenarios."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in self.choices and not is_file_name(value):
+        if not is_source_name(value):
             self.fail(f"must be {SOURCE_NAMES}; got {value}", param, ctx)
         return str(value)
 

@@ -5,6 +5,7 @@ Runs whose settings differ in the seed alone are seeds of one arm: their mean is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,7 +136,7 @@ def _mean_curve(label: str, seeds: Sequence[ComparedRun], confidence: float) -> 
             yield points[0]._replace(member=label)
             continue
         means = [mean_of([getattr(point, name).mean for point in points], confidence) for name in ("points", "gain")]
-        known = [mean if mean.mean == mean.mean else mean._replace(n=0) for mean in means]
+        known = [mean._replace(n=0) if math.isnan(mean.mean) else mean for mean in means]
         yield CurvePoint(number, label, points[0].decisions, *known)
 
 
@@ -144,8 +145,11 @@ def _differences(arms: Sequence[Arm]) -> tuple[dict[str, Comparison], tuple[str,
     runs = [run for _, seeds in arms for run in seeds]
     strangers = all(run.strangers for run in runs)
     points = {run.label: run.strangers if strangers else run.fixed for run in runs}
-    common = [name for name in points[runs[0].label] if all(name in scores for scores in points.values())]
-    common = [name for name in common if not any(np.isnan(scores[name]).any() for scores in points.values())]
+    common = [
+        name
+        for name in points[runs[0].label]
+        if all(name in scores and not np.isnan(scores[name]).any() for scores in points.values())
+    ]
     if len(arms) < 2:
         return {}, ("None: all runs are seeds of one config.",)
     if not common:
@@ -174,8 +178,8 @@ def _difference_table(arms: Sequence[Arm], differences: Mapping[str, Comparison]
 def _settings_section(arms: Sequence[Arm]) -> Section:
     """The settings that differ between arms, a row for each key."""
     settings = [seeds[0].settings for _, seeds in arms]
-    keys = [key for key in dict.fromkeys(key for each in settings for key in each) if key != SEED]
-    rows = [TableRow(key, tuple(each.get(key, "") for each in settings)) for key in keys]
+    keys = [key for key in dict.fromkeys(key for of_arm in settings for key in of_arm) if key != SEED]
+    rows = [TableRow(key, tuple(of_arm.get(key, "") for of_arm in settings)) for key in keys]
     different = tuple(row for row in rows if len(set(row.cells)) > 1)
     seeds = TableRow(SEED, tuple(", ".join(run.settings[SEED] for run in group) for _, group in arms))
     table = Table("Settings that differ", tuple(label for label, _ in arms), (*different, seeds), "key", "facts")

@@ -338,9 +338,14 @@ def _family(table: Scenarios, budget: int | None) -> tuple[str, int | None]:
     return "uniform", int(worth[0]) if len(worth) == 1 else budget
 
 
+def is_source_name(scenarios: str) -> bool:
+    """Whether a text names a source, or by its suffix a file of scenarios."""
+    return scenarios in SOURCES or is_file_name(scenarios)
+
+
 def source_name(scenarios: str, use_dataset: bool, dataset: str) -> str:
     """The source's name from the three settings. Raises :class:`ScenarioError` where they contradict each other."""
-    if scenarios not in SOURCES and not is_file_name(scenarios):
+    if not is_source_name(scenarios):
         raise ScenarioError(f"scenarios must be {SOURCE_NAMES}; got {quote(scenarios)}")
     if dataset not in DATASETS:
         raise ScenarioError(f"dataset must be one of {', '.join(DATASETS)}; got {quote(dataset)}")

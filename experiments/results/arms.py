@@ -19,7 +19,7 @@ from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import Difference, differences
 from league.bench.figures import has_train_family, partner_of
-from league.bench.table import AT_LEAST, EXACT, SHOWN, WORST_TENTH
+from league.bench.table import SHOWN, WORST_TENTH, adversary_cell
 from league.tables.figures import count_noun, with_margin
 from partners.rosters import DEV2, author_of, family_of
 
@@ -82,11 +82,10 @@ class Measured(NamedTuple):
         known = self.arm._replace(
             rows=tuple(row for row in self.arm.rows if {"exploitability", "adversary"} & row.keys())
         )
-        if not known.rows or (gains := known.adversary_gains()) is None:
+        if not known.rows or (cell := adversary_cell(known)) is None:
             return "-"
-        by_seed, exact = gains
-        seeds = f" ({count_noun(len(by_seed), 'seed')})" if len(by_seed) < len(self.arm.rows) else ""
-        return (EXACT if exact else AT_LEAST) + margin(statistics.mean_of(by_seed.tolist(), SEED_CONFIDENCE)) + seeds
+        seeds = f" ({count_noun(len(known.rows), 'seed')})" if len(known.rows) < len(self.arm.rows) else ""
+        return cell.sign + margin(cell.estimate) + seeds
 
     @property
     def acts(self) -> float:

@@ -132,8 +132,8 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     measured = by_name[chosen]
     if measured.spec is not None:
         check_needs([measured.spec], ledger.allow, str(directory.path))
-    if measured.spec is not None and measured.blob is None and not measured.live:
-        return submission_of_spec(measured.spec, name or chosen)
+        if not measured.is_outside:
+            return submission_of_spec(measured.spec, name or chosen)
     blob = states[chosen].blob if measured.live else measured.blob
     settings_digest = hashlib.sha256("".join(f"{key}\n{meta[key]}\n" for key in sorted(meta)).encode()).hexdigest()
     assert blob is not None

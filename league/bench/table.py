@@ -152,7 +152,7 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     """The figures of an arm by heading: points, the gain of an adversary, and others."""
     seeds = statistics.mean_of(statistics.headline_scores(arm.scores(), arm.families).tolist(), SEED_CONFIDENCE)
     inserted: dict[str, dict[str, Cell]] = {  # after each heading of the columns
-        "points": {"± over seeds": number_cell(seeds.margin), ADVERSARY: _adversary_cell(arm)},
+        "points": {"± over seeds": number_cell(seeds.margin), ADVERSARY: adversary_cell(arm)},
         "exact BR-Prox": {WORST_TENTH: _over_seeds(arm.worst_tenth())},
     }
     cells: dict[str, Cell] = {}
@@ -164,7 +164,7 @@ def main_cells(arm: Arm) -> dict[str, Cell]:
     return {**cells, "INSIST": _over_seeds(insists, "share"), "best labels": _over_seeds(arm.label_gains())}
 
 
-def _adversary_cell(arm: Arm) -> Figure | None:
+def adversary_cell(arm: Arm) -> Figure | None:
     """The mean gain of an adversary over seeds, marked as exact or as a lower bound."""
     gains = arm.adversary_gains()
     if gains is None:

@@ -55,7 +55,7 @@ def evaluate_run(
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
         before = ledger.states(-1)
         heldout = {m.name: m.spec for m in members if m.split == "heldout" and m.spec is not None}
-        learners = [m.spec for m in members if m.spec is not None and (m.live or m.parent)]
+        learners = [m.spec for m in members if m.spec is not None and m.is_outside]
         check_needs([*heldout.values(), *learners], ledger.allow, str(directory.path))
     blobs = directory.blobs
 

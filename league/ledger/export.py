@@ -47,7 +47,7 @@ def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tenso
         stages = [ledger.stage(number) for number in range(played)]
         states = [(rounds, ledger.states(rounds - 1).get(name)) for rounds in range(played + 1)]
     trained = {member.name: member for member in members if member.has_network}
-    if any(member.name == name and member.spec is not None and (member.live or member.parent) for member in members):
+    if any(member.name == name and member.is_outside for member in members):
         raise InputError(f"{directory.path}: {name} is a learner of another library: save it from its own class")
     if name not in trained:
         raise InputError(f"{directory.path} has no learner or snapshot {quote(name)}; it has {', '.join(trained)}")

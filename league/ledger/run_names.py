@@ -137,7 +137,7 @@ def _member_of(run: Path, name: str, allow: Permission) -> Spec:
     elif trained not in members or members[trained].spec or re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", digits) is None:
         raise InputError(f"{run} has no member {quote(name)}; it has {', '.join(members)}")
     spec = members[trained].spec
-    if spec is not None and (members[trained].live or members[trained].parent):
+    if members[trained].is_outside:
         raise InputError(f"{run}: {trained} is a learner of another library, which plays in its league alone")
     if spec is not None:
         check_needs([spec], allow, str(run))

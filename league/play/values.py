@@ -132,13 +132,18 @@ def unreached_in(causes: Int8s) -> Bools:
     return missing
 
 
+def _decisions_of_seat(acts: NDArray[np.int64], seat: int) -> Any:
+    """The decisions of a seat in games of so many ``acts[..., N]``, ``[...]``."""
+    return ((acts + 1 - seat) // 2).sum(axis=-1)
+
+
 def count_answers(turns: Int8s, fallbacks: Int8s, causes: Int8s | None) -> tuple[Answers, Answers]:
     """The answers of both seats.
 
     ``turns[N]``: acts of each game; ``fallbacks[N, 2]``: those that each seat's fallback played; ``causes[N, 2, C]``.
     """
     acts = turns.astype(np.int64)
-    decisions = [int(((acts + 1 - seat) // 2).sum()) for seat in (0, 1)]
+    decisions = [int(_decisions_of_seat(acts, seat)) for seat in (0, 1)]
     played = fallbacks.sum(axis=0, dtype=np.int64).tolist()
     if causes is None:
         causes = np.zeros((len(turns), 2, len(CAUSES)), dtype=np.int8)
@@ -200,6 +205,11 @@ class Member:
         return self.spec is None and (self.live or self.role == "snapshot")
 
     @property
+    def is_outside(self) -> bool:
+        """Whether it is a learner of another library, or a snapshot of one."""
+        return self.spec is not None and (self.live or self.parent is not None)
+
+    @property
     def origin(self) -> str:
         """Relation to its parent in words; empty without a parent."""
         kinds = {"oracle": "exact best response to", "sampled_oracle": "best response to the sampled acts of"}
@@ -213,7 +223,7 @@ class Member:
     @property
     def costly(self) -> bool:
         """Whether it is expensive to query: see :func:`league.play.occupant_kinds.is_costly`."""
-        return self.spec is not None and not self.live and self.parent is None and is_costly(self.spec)
+        return self.spec is not None and not self.is_outside and is_costly(self.spec)
 
     def maybe_costly(self, allow: Permission) -> bool:
         """Whether it may be expensive to query: also code that ``allow`` lacks, which is not run to find out."""
@@ -319,7 +329,7 @@ def answers_by_member(legs: Sequence[SeatOrderResult]) -> dict[str, Answers]:
     if plain := [leg for leg in legs if leg.causes is None]:
         facts = np.stack([leg.facts for leg in plain])  # [legs, games]
         acts = facts["turns"].astype(np.int64)
-        decisions = np.stack([((acts + 1 - seat) // 2).sum(axis=1) for seat in (0, 1)], axis=1)
+        decisions = np.stack([_decisions_of_seat(acts, seat) for seat in (0, 1)], axis=1)
         fallbacks = facts["fallbacks"].sum(axis=1, dtype=np.int64)
         names, member = np.unique([leg.seats for leg in plain], return_inverse=True)
         games = np.bincount(member.ravel()) * facts.shape[1]

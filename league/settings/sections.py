@@ -50,6 +50,7 @@ from dond_marl.scenarios.sources import (
     ScenarioError,
     ScenarioSource,
     check_split,
+    is_source_name,
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
@@ -101,7 +102,7 @@ def _printable(text: str) -> str:
 
 
 def _source(text: str) -> str:
-    if text not in SOURCES and not is_file_name(text):
+    if not is_source_name(text):
         raise wrong(f"must be {SOURCE_NAMES}; got {quote(text)}{suggest(text, SOURCES)}")
     return text
 

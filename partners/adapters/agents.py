@@ -235,9 +235,7 @@ def programs_in(folder: Path) -> Iterator[Spec]:
 
     Files of Python without ``class Agent`` are no programs. Raises :class:`InputError` for a folder without any.
     """
-    files = [
-        file for file in sorted(file for pattern in FILES for file in folder.glob(pattern)) if _may_be_program(file)
-    ]
+    files = sorted(file for pattern in FILES for file in folder.glob(pattern) if _may_be_program(file))
     if not files:
         raise InputError(f"{folder}: no program in it; looked for a class Agent in {', '.join(FILES)}")
     for file in files:

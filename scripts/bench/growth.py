@@ -116,11 +116,6 @@ class _TaskTimes(QuietWatcher):
         self._began = math.nan
 
 
-def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """The exponent of growth between the last two sizes."""
-    return math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
-
-
 def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     """Seconds by members, by rounds and by learners, the exponents of growth, and the seconds on simulated nodes."""
     by_members = {members: play(members, 2, 4 * members) for members in MEMBERS}
@@ -153,5 +148,5 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
 
 def _growth(what: str, sizes: Sequence[float], seconds: Sequence[float]) -> BenchmarkRow:
     """A row with the exponent between the last two sizes."""
-    power = exponent(sizes, seconds)
+    power = math.log(seconds[-1] / seconds[-2]) / math.log(sizes[-1] / sizes[-2])
     return BenchmarkRow(f"growth of {what}", "exponent", 1, power, bar=f"<= {EXPONENT}", reached=power <= EXPONENT)

@@ -18,10 +18,9 @@ import torch
 
 from dond_marl import DealVectorEnv, PolicyPartner
 from dond_marl.occupants import seat_occupant
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner
-from dond_marl.statistics import points_of_ten
+from dond_marl.solvers.values import pair_points
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import new_run
 from league.play.match import SEATING
@@ -55,10 +54,9 @@ def points_from_roster(policy: Partner) -> float:
     """Points of ten of ``policy`` from the roster train, the mean over its members and both seats."""
     scenarios, rules, means = open_source("lewis", split="train").block(0, 0, SCENARIOS), EnvConfig().rules(), []
     for name in roster(TRAIN):
-        for seat in (0, 1):
-            seats = (policy, seat_occupant(name)) if seat == 0 else (seat_occupant(name), policy)
-            games = rollout(seats, scenarios, rules, seed=0, index=(seat,))
-            means.append(points_of_ten(games.scores, scenarios.pool_values)[:, seat].mean())
+        opponent = seat_occupant(name)
+        means.append(pair_points((policy, opponent), scenarios, rules, exact=False, index=(0,))[0])
+        means.append(pair_points((opponent, policy), scenarios, rules, exact=False, index=(1,))[1])
     return float(np.mean(means))
 
 
