@@ -162,9 +162,8 @@ def round_curves(ledger: Ledger, number: int, members: Sequence[Member], confide
         newest = [m.name for m in members if m.role in ORACLES and m.parent == name and m.born == number]
         responses = [cells for oracle in newest if len(cells := both_seats(oracle, name)) == 2]
         alone = both_seats(name, name)
-        gains = [estimate([np.mean(cells, axis=0) - np.mean(alone, axis=0)]) for cells in responses if alone]
-        mean_gain = max(gains, key=lambda gain: gain.mean, default=UNKNOWN)
-        gain = Estimate(2 * mean_gain.mean, mean_gain.n, 2 * mean_gain.low, 2 * mean_gain.high)  # of both seats
+        gains = [estimate([np.sum(cells, axis=0) - np.sum(alone, axis=0)]) for cells in responses if alone]
+        gain = max(gains, key=lambda gain: gain.mean, default=UNKNOWN)
         if not (math.isnan(mean.mean) and math.isnan(gain.mean)):
             curves.append(CurvePoint(number, name, before[name].decisions, mean, gain))
     return curves
