@@ -1,7 +1,8 @@
 """How the cost of a league grows with its members, rounds and learners, and what more nodes would save.
 
 Members are scripted and their matches small, so that the league itself is measured: planning, tasks, the ledger,
-standings, closing tables and the report. Seconds are on the clock of one process, or of so many workers.
+standings, closing tables and the report. Seconds are those of the processor for one process, so that other processes
+do not count, and on the clock for several workers and for the tasks that simulated nodes run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.sections import BackendConfig
-from scripts.bench.report import BenchmarkRow
+from league.standings.ladder import Standing
+from scripts.bench.report import BenchmarkRow, Clock
 
 MEMBERS, ROUNDS, LEARNERS = (10, 30, 100, 300), (10, 100, 1000), (1, 4, 16)
 NODES = (1, 2, 8)
@@ -77,22 +79,29 @@ def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int 
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         directory = new_run(Path(folder))
         backend = BackendConfig(kind="local") if workers == 1 else BackendConfig(kind="process", workers=workers)
-        watcher, began = _TaskTimes(ErrorOutput()), time.perf_counter()
+        clock = time.process_time if workers == 1 else time.perf_counter
+        began, watcher = clock(), _TaskTimes(ErrorOutput(), clock)
         outcome = run_league(load_config(path), directory, watcher, backend)
-        whole = time.perf_counter() - began
+        ended = clock()
         with Ledger(directory.ledger) as ledger:
-            seconds, head = ledger.clock()
-        began = time.perf_counter()
+            head = ledger.clock()[1]
+        read = time.process_time()
         report_html(report_of(read_facts(directory.path)))
-        report = time.perf_counter() - began
-    return Cost(seconds, whole - seconds, report, outcome.cross.total_games, watcher.rounds, head)
+        report = time.process_time() - read
+    return Cost(watcher.committed - began, ended - watcher.committed, report, outcome.cross.total_games,
+                watcher.rounds, head)  # fmt: skip
 
 
 class _TaskTimes(QuietWatcher):
-    """Records the seconds of each task of a round, in a league in one process: from the first tick to the result."""
+    """Records when the last round was committed, and the seconds of each task of a round of one process.
 
-    def __init__(self, output: ErrorOutput) -> None:
+    A task's seconds go from the first tick to the result.
+    """
+
+    def __init__(self, output: ErrorOutput, clock: Clock) -> None:
         super().__init__(output)
+        self.committed = math.nan
+        self._clock = clock
         self.rounds: list[list[float]] = []
         self._began = math.nan
 
@@ -100,6 +109,10 @@ class _TaskTimes(QuietWatcher):
         if math.isnan(self._began):
             self._began = time.perf_counter()
         super().tick()
+
+    def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
+        super().on_commit(progress, standings)
+        self.committed = self._clock()
 
     def on_match(self, progress: LeagueProgress, result: MatchResult) -> None:
         self._add(result.task)
