@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -76,7 +77,7 @@ def test_page_code_runs(tmp_path):
 def test_sb3_blocks_train_and_evaluate(tmp_path):
     need("sb3_contrib")
     for block in (block for block in blocks(PAGE, "python") if ".learn(" in block):
-        block = block.replace("100_000", "2_048").replace('"heuristic")', '"heuristic", sample=20)')
+        block = re.sub(r"\.learn\([\d_]+", ".learn(2_048", block).replace('"heuristic")', '"heuristic", sample=20)')
         told = call(sys.executable, "-c", block, cwd=tmp_path)
         assert told.count("\nbest response, in these games") == told.count("In short") == block.count(".learn(")
 
