@@ -49,7 +49,7 @@ Answers = tuple[NDArray[np.int16], Floats]
 
 
 class BayesReply:
-    """Plays the act of the highest expected value under its posterior over a bank of programs and the partner's values.
+    """Plays the best act under its posterior over a bank of programs.
 
     Source: GenBR (Li et al. 2023, arXiv 2302.00797) without search: a Bayes posterior over generated opponents, here
     with exact answer tables and revealed values (QMDP); see the module. No training. Only for ``disagree="ends"`` and

@@ -35,7 +35,7 @@ BASE = max(MAX_COUNT, MAX_VALUE) + 1  # of the number of a view, whose digits ar
 
 
 class BestResponse:
-    """The best response to ``to``: exact if ``to`` is deterministic and its memory is declared, if it has one.
+    """The best response to ``to``: exact if ``to`` can be solved.
 
     Source: expectimax over belief states (Kaelbling, Littman, Cassandra 1998, section 3; see
     :mod:`dond_marl.solvers.best_response` and, for partners with memory or drawn for each game,

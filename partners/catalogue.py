@@ -47,7 +47,7 @@ def scripted_names() -> list[str]:
 
 
 def mixture(of: Sequence[SpecLike | Partner] | str, weights: Sequence[float] | None = None) -> Mixture:
-    """Draws one of several partners for each game; the draw holds to the end of the game.
+    """Draws one of several partners for each game.
 
     Source: mixed strategies; a population of partners as one opponent (Strouse et al. 2021, arXiv 2110.08176).
     ``of``: occupants (names, mappings or partners), ``zoo`` for the members of the roster train or ``bank`` for the

@@ -20,7 +20,7 @@ from dond_marl.splits import action_index, grid_size
 
 @dataclass(frozen=True)
 class EquilibriumPartner:
-    """Plays its part of an equilibrium: neither seat gains much by leaving it, if the other plays it as well.
+    """Plays its part of an equilibrium: neither seat gains much by leaving it.
 
     Source: quantal response equilibria (McKelvey, Palfrey 1998, *Quantal response equilibria for extensive form games*,
     section 2), found by magnetic mirror descent (Sokota et al. 2023, sections 3 and 4; see

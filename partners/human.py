@@ -95,7 +95,7 @@ class Human:
 
 
 def human(interface: str) -> Human:
-    """A person, asked act by act through ``interface``, such as ``dond.table.game:Terminal``.
+    """A person, who is asked act by act through ``interface``.
 
     Source: this project. ``interface``: ``module:name`` of a class or function that takes no arguments
     and gives an object with ``ask(view) -> action``.

@@ -1,4 +1,4 @@
-"""List all occupants: a sentence, parameters with defaults, traits and source of each.
+"""List all occupants in a line each; by name, with parameters, defaults, traits and source.
 
 All of it comes from docstrings and signatures; no weights are read. Occupants of other packages, registered in the
 entry-point group "dond_marl.partners", are listed too.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, get_type_hints
 
@@ -31,7 +31,6 @@ from dond_marl.seats import Traits
 from partners.learning.rewards import REWARDS
 from partners.rosters import ROSTERS, load_rosters
 
-MANY = 6  # parameters that are listed in brief
 # The traits of what a function makes by default, where its annotation says only "a partner"; a test checks them.
 DECLARED = {
     "checkpoint": Traits(memoryless=True, learned=True),
@@ -135,13 +134,11 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def overview(shown: Sequence[Entry]) -> Iterator[RenderableType]:
-    """All entries in brief."""
+    """One line an entry, at most 100 columns wide where its sentence has at most 74."""
+    table = Table(box=None, pad_edge=False, show_header=False)
     for entry in shown:
-        yield _heading(entry)
-        yield _indent(entry.sentence)
-        if entry.parameters:
-            yield _indent(_call_text(entry.parameters), "cyan")
-        yield _indent(entry.source, "dim")
+        table.add_row(Text(entry.name, "bold"), Text(entry.sentence))
+    yield table
     yield Text(
         f"\n{len(shown)} occupants. Parameters go in brackets, boulware(exponent=2), or in YAML {{kind: boulware, "
         "exponent: 2}. All about one: dond catalogue NAME. Your own: docs/TUTORIAL.md."
@@ -172,12 +169,6 @@ def _heading(entry: Entry) -> Text:
 
 def _indent(text: str, style: str = "") -> Padding:
     return Padding(Text(text, style), (0, 0, 0, 2), expand=False)
-
-
-def _call_text(parameters: Mapping[str, str | None]) -> str:
-    more = len(parameters) - MANY
-    words = [f"{name}={'...' if default is None else default}" for name, default in parameters.items()]
-    return ", ".join(words[:MANY]) + (f" and {more} more" if more > 0 else "")
 
 
 def _parameters(factory: Factory) -> dict[str, str | None]:

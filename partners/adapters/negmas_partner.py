@@ -101,7 +101,7 @@ DEATHS = 3  # deaths of the worker after which an agent forfeits all further act
 
 
 class NegMASPartner:
-    """A negotiator of NegMAS as a partner; it runs in another process, in a negotiation of three issues.
+    """A negotiator of NegMAS as a partner, in another process.
 
     Source: NegMAS (Mohammad, Nakadai, Greenwald 2021, PRIMA, "NegMAS: A Platform for Automated Negotiations") and any
     class of its negotiators; AGPL, so no code of it is in this package and none is loaded by this process.

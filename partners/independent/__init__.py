@@ -69,7 +69,7 @@ def programs() -> dict[str, Declared]:
 
 
 class Independent:
-    """Plays one of the programs that a language model wrote knowing the rules alone.
+    """A program that a language model wrote knowing the rules alone.
 
     Source: modules ``author_a`` to ``author_d`` of this package, each with its author's own sources.
 

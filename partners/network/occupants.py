@@ -66,7 +66,7 @@ def expert(
     kind: str = KINDS[0],
     one_game: bool = False,
 ) -> Partner:
-    """A trained expert: ``ppo``, the shipped one, or ``supervised``, cloned from people's dialogues.
+    """A trained expert: ``ppo``, shipped, or ``supervised``, a clone of people.
 
     The PPO expert was trained on the legal scenario space against the roster train, itself and exact best responses to
     itself (``configs/expert.yaml``). The supervised one is made by ``dond train --algo bc`` from data that may not be

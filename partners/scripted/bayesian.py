@@ -155,7 +155,7 @@ class Believer(ScriptedPartner):
 
 @dataclass(frozen=True)
 class NashSeeker(Believer):
-    """Proposes the split with the largest expected Nash product and accepts any offer as good as that.
+    """Proposes the largest expected Nash product, accepts any offer as good.
 
     Source: the Nash bargaining solution (Nash 1950) under exact Bayesian beliefs; claims are read as
     Boltzmann-rational, as the module states.
@@ -172,7 +172,7 @@ class NashSeeker(Believer):
 
 @dataclass(frozen=True)
 class Prosocial(Believer):
-    """Seeks the largest expected sum of both shares, and accepts what is as good for the sum or for itself.
+    """Seeks the largest expected sum of both shares.
 
     Source: the prosocial agents of Cao et al. 2018 (arXiv 1804.03980), here under exact beliefs with
     Boltzmann-rational claims, see the module.
@@ -193,7 +193,7 @@ class Prosocial(Believer):
 
 @dataclass(frozen=True)
 class NiceTitForTat(Believer):
-    """Answers the partner's concessions toward the Nash point in kind, and takes what is left at the deadline.
+    """Answers the partner's concessions towards the Nash point in kind.
 
     Source: Baarslag, Hindriks, Jonker 2013 ("A Tit for Tat Negotiation Strategy for Real-Time Bilateral Negotiations"),
     shares of its whole value throughout. With n its own share at the expected Nash split (beliefs as in the
@@ -240,7 +240,7 @@ class NiceTitForTat(Believer):
 
 @dataclass(frozen=True)
 class Ultimatum(MemorylessPartner):
-    """Makes one claim and holds it: as much as it can ask while the partner probably still gets something.
+    """Makes one claim, the most that its partner probably accepts, and holds it.
 
     Source: the subgame-perfect proposer of the ultimatum game (Rubinstein 1982 with a last round) under exact beliefs:
     the claim maximizes its own points times the probability that the rest is worth at least a point to the partner. It
@@ -383,7 +383,7 @@ Shares = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SocialValue(Believer):
-    """Weighs the partner's share against its own by an angle, from competitor to altruist.
+    """Weighs the partner's share against its own, competitor to altruist.
 
     Source: social value orientation as an angle (Griesinger, Livingston 1973; Murphy, Ackermann, Handgraaf 2011,
     *Measuring social value orientation*, section 2: competitors below -12.04 degrees, individualists to 22.45,

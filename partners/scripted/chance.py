@@ -47,7 +47,7 @@ _LEVELS = 8  # equally likely thresholds and demands of a mixed strategy
 
 @dataclass(frozen=True)
 class Random(RandomPartner):
-    """Plays any legal act with equal probability, and if it is an offer, any number of each item type.
+    """Plays any legal act with equal probability, then any number of items.
 
     Source: the random-legal player that every game library has (OpenSpiel ``UniformRandomPolicy``), drawn act first,
     so that AGREE, DISAGREE and END are as likely as the many offers together.
@@ -140,7 +140,7 @@ class MixedThresholds(RandomPartner):
 
 @dataclass(frozen=True)
 class Sniper(RandomPartner):
-    """Asks for everything, and settles at a random moment, more likely near the deadline.
+    """Asks for everything, and settles at a random moment near the deadline.
 
     Source: the deadline effect (Roth, Murnighan, Schoumaker 1988, *The deadline effect in bargaining*, section II: most
     agreements fall into the last moments). On each turn it is ready with a chance of t**``patience``, t running from 0
@@ -193,7 +193,7 @@ _STEPS = 1 << 10  # resolution of utilities, and of the weights of a mixture of 
 
 @dataclass(frozen=True)
 class QuantalResponse(RandomPartner):
-    """Plays better acts more often, but not always: probabilities are logistic in expected worth.
+    """Plays better acts more often: probabilities logistic in expected worth.
 
     Source: quantal response (McKelvey, Palfrey 1995, *Quantal response equilibria for normal form games*, section 2;
     1998 for games in turns). AGREE is worth the share of its whole value in the offer. PROPOSE of a split is

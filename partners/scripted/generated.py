@@ -317,7 +317,7 @@ def _is_whole_number(number: object, low: int, high: int) -> bool:
 
 @dataclass(frozen=True)
 class Generated:
-    """Plays another bargaining program in every game, or the one that ``program`` names.
+    """Plays another bargaining program in every game, or always ``program``.
 
     Source: domain randomisation (Tobin et al. 2017, arXiv 1703.06907) over the parts of automated negotiators (Baarslag
     et al. 2014). Each program asks for a falling share of its whole value, reacts to what its partner concedes, chooses

@@ -31,7 +31,7 @@ from partners.scripted.offers import (
 
 @dataclass(frozen=True)
 class Heuristic(MemorylessPartner):
-    """Accepts an offer worth enough of its whole value, a little less after INSIST; otherwise asks greedily.
+    """Accepts an offer worth enough of its whole value, else asks greedily.
 
     Source: this project. It agrees to at least ``accept_ratio`` of its whole value (``insist_ratio`` if the offer on
     the table was INSISTed), otherwise, and in the opening, it PROPOSEs to keep every item that it values; with
@@ -69,7 +69,7 @@ class Tough(MemorylessPartner):
 
 @dataclass(frozen=True)
 class FirstAcceptableOffer(MemorylessPartner):
-    """Repeats one greedy opening and takes the first offer worth ``tau`` points of ten.
+    """Repeats a greedy opening, takes the first offer worth ``tau`` of ten.
 
     Source: the First-Acceptable-Offer threshold baseline of public evaluations of language models on this game.
 
@@ -101,7 +101,7 @@ class Pushover(MemorylessPartner):
 
 @dataclass(frozen=True)
 class Stubborn(MemorylessPartner):
-    """INSISTs on one claim, accepts nothing below it, and concedes only when its last offer that counts is due.
+    """INSISTs on one claim until its last offer that counts is due.
 
     Source: the stubborn style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3), which repeats a claim; the late
     concession is this project's. Its claim fills up to ``demand`` of its whole value. Once ``late`` or fewer turns
@@ -128,7 +128,7 @@ class Stubborn(MemorylessPartner):
 
 @dataclass(frozen=True)
 class Versatile(ScriptedPartner):
-    """Never makes the same claim twice: each time the best split that it has not yet asked for.
+    """Never makes the same claim twice: each time the best one not yet made.
 
     Source: the versatile style of Kwon et al. 2023 (arXiv 2303.00001, section 4.3). It agrees to an offer worth
     ``accept_ratio`` of its whole value or as much as its next claim. It leaves out splits that keep something worthless

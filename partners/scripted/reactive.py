@@ -40,7 +40,7 @@ from partners.scripted.offers import (
 
 @dataclass(frozen=True)
 class NaiveTitForTat(MemorylessPartner):
-    """Concedes as much as the partner did: an offer that leaves it a third is answered with a demand for two thirds.
+    """Concedes as much as the partner did.
 
     Source: ``NaiveTitForTatNegotiator`` of NegMAS (Mohammad et al. 2020), a zero-sum model of the partner. It asks for
     its worst split worth 1 - u of its whole value, u being the share that the partner's latest claim leaves it, minus
@@ -66,7 +66,7 @@ class NaiveTitForTat(MemorylessPartner):
 
 @dataclass(frozen=True)
 class Micro(RandomPartner):
-    """Makes its next smallest concession whenever its partner has made as many different offers as it has.
+    """Concedes a smallest step once its partner has made as many new offers.
 
     Source: MiCRO, de Jonge 2022 (IJCAI, "An Analysis of the Linear Bilateral ANAC Domains Using the MiCRO Benchmark
     Strategy"). Its splits are ranked by its own points; having made m different claims and received n, it claims the
@@ -92,7 +92,7 @@ _WEIGHTS = ((1.0,), (0.25, 0.75), (0.11, 0.22, 0.66), (0.05, 0.15, 0.3, 0.5))  #
 
 @dataclass(frozen=True)
 class Hybrid(ScriptedPartner):
-    """Mixes a time-based target with the concessions that it receives, the deadline weighing more as it nears.
+    """Mixes a time-based target with the concessions that it receives.
 
     Source: the Hybrid agent of Keskin, Çakan, Aydoğan 2021 (AAMAS), as in NegMAS ``HybridOfferingPolicy``. The time
     target is ``(1-t)^2 opening + 2t(1-t) middle + t^2 closing``, the behavior target its last own claim minus
@@ -156,7 +156,7 @@ def latest_offers(turns: Turns, offers: Claims) -> Points:
 
 @dataclass(frozen=True)
 class ConcessionRule(ScriptedPartner):
-    """Gives up one item a turn, of least value to it and of most interest to its partner, down to a bottom line.
+    """Gives up one item a turn, of least value to it, down to a bottom line.
 
     Source: the rule-based bot of He et al. 2018 (arXiv 1808.09637), as in stanfordnlp/cocoa
     ``dealornodeal/sessions/rulebased_session.py``. It opens with all that it values if something is worthless to it,
@@ -212,7 +212,7 @@ def _concede(turns: Turns, latest: Int8s, interest: NDArray[np.int64], wholes: P
 
 @dataclass(frozen=True)
 class AspirationAdaptation(ScriptedPartner):
-    """Wants more after a generous offer and less after one that is no better than before.
+    """Wants more after a generous offer, less after one that is no better.
 
     Source: aspiration adaptation (Selten 1998, *Aspiration adaptation theory*, section 2; Tietz, Weber 1978, in
     bargaining). It aspires to ``start`` of its whole value at first. An offer worth at least ``step`` of that whole
@@ -256,7 +256,7 @@ class AspirationAdaptation(ScriptedPartner):
 
 @dataclass(frozen=True)
 class Punisher(ScriptedPartner):
-    """Asks for a fair share, and ends the game after too many offers that it takes for insults.
+    """Asks for a fair share, and ends the game after too many insulting offers.
 
     Source: costly punishment of unfair offers (Güth, Schmittberger, Schwarze 1982, *An experimental analysis of
     ultimatum bargaining*, section 4; Fehr, Gächter 2000). A claim of the partner that leaves it less than ``insult`` of
@@ -292,7 +292,7 @@ class Punisher(ScriptedPartner):
 
 @dataclass(frozen=True)
 class Zeuthen(ScriptedPartner):
-    """Concedes just enough whenever it has more to lose from a breakdown than the partner.
+    """Concedes when it has more to lose from a breakdown than the partner.
 
     Source: Zeuthen 1930, *Problems of monopoly and economic warfare*, chapter 4, in the form of Harsanyi 1956; the
     monotonic concession protocol of Rosenschein, Zlotkin 1994, *Rules of encounter*, section 3.5. The seat with less to

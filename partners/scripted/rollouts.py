@@ -23,7 +23,7 @@ _UNIFORMS = np.arange(NOISE_WIDTH)
 
 
 class Rollouts:
-    """Tries each act in simulated games against a model of its partner, and plays the one with the best mean points.
+    """Tries each act in simulated games, and plays the one with the best mean.
 
     Source: dialogue rollouts (Lewis et al. 2017, *Deal or No Deal?*, section 4.3) at the level of acts; one step of the
     rollout algorithm (Tesauro, Galperin 1996). In a simulated game the act is played, then ``model`` plays the

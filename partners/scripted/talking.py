@@ -68,7 +68,7 @@ def claimed_values(turns: Turns) -> tuple[Int8s, Bools]:
 
 
 class Announcer(Wrapper):
-    """Plays as another partner and states its true values with every act, in games with messages.
+    """Plays as another partner and states its true values with every act.
 
     Source: this project; truthful revelation, as in direct mechanisms (Myerson 1979).
 
@@ -89,7 +89,7 @@ _NEEDED = 1e-9  # points; 0.55 * 100 is 55.00000000000001 in floating point
 
 @dataclass(frozen=True)
 class Listener(ScriptedPartner):
-    """Believes the values that its partner claims in messages, and asks for as much as they let it grant.
+    """Believes the values that its partner claims in messages.
 
     Source: this project; a best response to beliefs, with weight ``trust`` on the claimed values and the rest on the
     scenario prior. A partner with values v is assumed to accept a split that leaves it ``leave`` of its whole
@@ -202,7 +202,7 @@ def believed_payoffs(counts: Int8s, my_values: Int8s, prior: str, claims: Int8s,
 
 
 class Liar(Wrapper):
-    """Plays as another partner and claims, with every act, the values that would pay it best if believed.
+    """Plays as another partner and claims the values that would pay it best.
 
     Source: this project; strategic misrepresentation (Crawford, Sobel 1982, *Strategic information transmission*). It
     assumes a :class:`~partners.scripted.talking.Listener` that leaves it ``leave`` of the value that it

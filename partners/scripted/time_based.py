@@ -92,7 +92,7 @@ class Conceder(TimeBased):
 
 @dataclass(frozen=True)
 class Bluffer(MemorylessPartner):
-    """Claims even items that are worthless to it, and gives those up first, as if they were a concession.
+    """Claims items that are worthless to it, and gives those up first.
 
     Source: feigned interest (Lewis et al. 2017, arXiv 1706.05125, section 6: agents feign interest in a worthless item
     to "compromise" by conceding it later; the bogey of O'Connor, Carnevale 1997). It asks for the whole pool at first;
@@ -131,7 +131,7 @@ LEVELS = 4  # values of each parameter
 
 @dataclass(frozen=True)
 class Personas(RandomPartner):
-    """Concedes with time, at a pace and down to a floor that are drawn for each game.
+    """Concedes with time, at a pace and to a floor drawn for each game.
 
     Source: a population of types, one drawn for each game (Harsanyi 1967, *Games with incomplete information played by
     Bayesian players*, part I), each a time-based negotiator (Faratin, Sierra, Jennings 1998). The exponent is one of
@@ -197,7 +197,7 @@ class _Trader(TimeBased):
 
 @dataclass(frozen=True)
 class Similarity(_Trader):
-    """Concedes with time, and among equally good splits claims the one most similar to the partner's offer.
+    """Concedes with time, by the splits most similar to the partner's offer.
 
     Source: similarity trade-offs (Faratin, Sierra, Jennings 2002, *Using similarity criteria to make issue trade-offs
     in automated negotiations*, section 4). Two splits differ by the sum over the items of how many more or fewer it
@@ -220,7 +220,7 @@ class Similarity(_Trader):
 
 @dataclass(frozen=True)
 class FrequencyModel(_Trader):
-    """Models the partner's values by how often it claims items, and trades off along its own indifference curve.
+    """Models the partner's values by how often it claims items.
 
     Source: the frequency models of automated negotiators: Agent Smith (van Galen Last 2012, *Agent Smith: opponent
     model estimation in bilateral multi-issue negotiation*, section 3) and HardHeaded (van Krimpen, Looije, Hajizadeh

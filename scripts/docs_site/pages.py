@@ -50,10 +50,12 @@ def public_names(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def api_page(page: str) -> str:
-    """The API page with the description of every name taken from the code; raises :class:`RunFailure`."""
-    modules, lines = _load_packages(), page.splitlines()
+    """The API page with the description of every name, once, from the code; raises :class:`RunFailure`."""
+    modules, lines, described = _load_packages(), page.splitlines(), dict[tuple[str, str], str]()
     for number, module, name in public_names(page):
-        lines[number] = f"| `{name}` | {description(modules, module, name)} |"
+        text = description(modules, module, name)
+        first = described.setdefault((name, text), module)
+        lines[number] = f"| `{name}` | {text if first == module else f'as in `{first}`'} |"
     return "\n".join(lines) + "\n"
 
 

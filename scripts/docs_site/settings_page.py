@@ -47,7 +47,6 @@ MEANINGS = {
     "matchmaking": "shares of the rules by which opponents are drawn, such as {regret: 0.5, self_play: 0.5}",
     "max_count": "the most items of one type, where scenarios are uniform",
     "max_turns": "acts of both seats together",
-    "message_length": "maximum length of the message sent with an act, in characters",
     "MemberConfig.name": "its name; left out: its spec",
     "MemberConfig.spec": "the occupant",
     "meta_solver": "which mixture the meta-game is solved for",
@@ -70,7 +69,6 @@ MEANINGS = {
     "seed": "random seed: the same seed and settings give the same run",
     "split": "which part of the scenarios; left out: the source's own default",
     "StageConfig.rounds": "how many rounds the stage lasts at most; left out: to the end",
-    "tensorboard": "write events for TensorBoard",
     "trackers": "experiment trackers that receive the figures too; see [Learn](LEARN.md#follow-a-run-elsewhere)",
     "until": "a figure that ends the stage before its rounds are over",
     "use_dataset": "take the scenarios from a published file",
@@ -83,18 +81,12 @@ MEANINGS = {
     "max_requests": "most requests to a language model; null: no limit",
     "num_train_steps": "decisions in all",
     "threads": "threads of the arithmetic",
-    "patience": "bc stops after so many epochs without getting better",
     "reset": "probability, after a snapshot, that the learner starts anew",
     "timeout": "rounds after which a snapshot is left anyway",
     "delta": "how much better it has to be for sure, in points of ten",
     "forgetting": "how much worse it may be against any single opponent, in points of ten",
-    "floor": "share of practice that is spread evenly over all opponents",
     "decisions": "decisions in a round",
-    "kl": "weight of the KL penalty towards the policy of init_from, or towards the magnet",
     "magnet": "share by which the reference policy of kl moves towards the learner after each update; 0: fixed",
-    "past_selves": "share of practice against one's own snapshots",
-    "dropout": "share of the hints that are dropped in training",
-    "cadence_k": "decisions from one hint to the next",
 }
 COMMANDS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("dond train", TrainConfig),
@@ -117,13 +109,17 @@ def settings_page() -> str:
     parts, described = [HEAD], dict[type[BaseModel], str]()
     for command, model in COMMANDS:
         parts.append(f"## `{command}`\n")
+        repeated = []
         for prefix, section in _sections(model):
             title = f"`{prefix}`" if prefix else "Top of the file"
             if section in described:
-                parts.append(f"### {title} of `{command}`\n\nAs {described[section]}.\n")
+                repeated.append(f"{title} as {described[section]}")
                 continue
             described[section] = f"{title} of `{command}`"
-            parts.append(f"### {title} of `{command}`\n\n{_table(section)}\n")
+            if table := _table(section):
+                parts.append(f"### {title}\n\n{table}\n")
+        if repeated:
+            parts.append(f"Sections with keys as above: {'; '.join(repeated)}.\n")
     return "\n".join(parts)
 
 
@@ -142,15 +138,17 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _table(section: type[BaseModel]) -> str:
-    """A row for every key; for a learner, only keys that differ from ``training`` of ``dond train``."""
+    """A row for every key but sections without a meaning; for a learner, keys that differ from ``dond train``'s."""
     shared = TrainingConfig.model_fields if issubclass(section, Hyperparameters) else {}
     rows = [*HEADS]
     for name, field in section.model_fields.items():
+        if _default(field) == "as below" and not _meaning(section, name, field):
+            continue  # a section, which has a table of its own
         if section is TrainingConfig or name not in shared or _default(field) != _default(shared[name]):
             rows.append(f"| `{name}` | {_takes(field)} | {_default(field)} | {_meaning(section, name, field)} |")
     without = [f"`{name}`" for name in shared if name not in section.model_fields]
     if not shared or section is TrainingConfig:
-        return "\n".join(rows)
+        return "\n".join(rows) if len(rows) > len(HEADS) else ""
     words = f"All other keys are as in `training` of `dond train`; there is no {', '.join(without)}."
     return "\n".join([*rows, "", words] if len(rows) > len(HEADS) else [words])
 

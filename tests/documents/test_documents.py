@@ -67,9 +67,9 @@ def test_optuna_block_runs(tmp_path, monkeypatch):
     assert len(states) == 3 and states[0] == "COMPLETE" and set(states) <= {"COMPLETE", "PRUNED"}
 
 
-def test_partners_page_lists_every_partner():
-    table = (ROOT / "docs" / "PARTNERS.md").read_text().split("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(catalogue())
+def test_partners_page_names_every_partner():
+    table = (ROOT / "docs" / "PARTNERS.md").read_text().split("\n## Families")[1].split("\n### ")[0]
+    assert set(catalogue()) <= set(re.findall(r"`(\w+)`", table))
 
 
 def test_environment_page_lists_every_argument_with_its_default():

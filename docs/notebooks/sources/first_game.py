@@ -4,6 +4,27 @@
 # Two seats bargain over books, hats and balls. Each values them privately; a deal pays each seat its own values for
 # what it gets, no deal pays nothing. Here you play one game step by step, write a partner of your own, check it, and
 # measure it. It takes about a minute and needs the extras `frames` and `plot`, which `make setup` installs.
+#
+# On Colab or any other machine the first cell installs the package: from the checkout around this notebook if there is
+# one, otherwise from the address of your clone.
+
+# %%
+import importlib
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+ADDRESS = "https://HOST/PATH/dond-marl"  # what you would give to git clone
+
+if find_spec("dond_marl") is None:
+    around = [folder for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "dond_marl" / "game.py").is_file()]
+    if not around and "HOST" in ADDRESS:
+        raise SystemExit("Set ADDRESS to the address of your clone, and run this cell again.")
+    source = around[0].as_uri() if around else f"git+{ADDRESS}"
+    package = f"dond-marl[frames,plot] @ {source}"
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", package], check=True)
+    importlib.invalidate_caches()
 
 # %%
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
