@@ -122,8 +122,12 @@ function ready() {
   const address = document.getElementById("content").dataset.follow ?? null;
   if (address !== following) { following = address; if (address) follow(address); }
   const wanted = document.querySelector("main [autofocus]");
-  if (wanted && !focused.has(wanted)) { focused.add(wanted); wanted.focus(); }
-  else if (document.activeElement === document.body || document.activeElement.disabled) {
+  if (wanted && !focused.has(wanted)) {
+    const over = Boolean(wanted.closest(".next")); // the result is read from its top
+    focused.add(wanted);
+    wanted.focus({ preventScroll: over });
+    if (over) scrollTo(0, 0);
+  } else if (document.activeElement === document.body || document.activeElement.disabled) {
     document.querySelector(".game, .stepper")?.focus({ preventScroll: true });
   }
   for (const play of document.querySelectorAll("[data-play]")) play.hidden = false;

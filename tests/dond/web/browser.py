@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.game import Act, Action, Scenario
-from dond_marl.records.record import from_json
+from dond_marl.records.record import GameRecord, from_json
 from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,7 +123,7 @@ def serving(
 
 def found_by_axe(page: Any) -> list[tuple[str, list[object]]]:
     """What axe finds that keeps people out, by rule and place, and whether the page can be scrolled sideways."""
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     found = [
         (each["id"], [node["target"] for node in each["nodes"]]) for each in Axe().run(page).response["violations"]
@@ -144,7 +144,7 @@ def browsing() -> Iterator[Any]:
         browser.close()
 
 
-def begin(page, partner, seat="0", seed="1030", **fields):
+def begin(page: Any, partner: str, seat: str = "0", seed: str = "1030", **fields: str) -> None:
     """Begin a game with the partner of that name."""
     page.get_by_text("Another partner", exact=True).click()
     page.get_by_label("Type a part of a name").fill(partner)
@@ -157,6 +157,6 @@ def begin(page, partner, seat="0", seed="1030", **fields):
     page.locator(".token").first.wait_for()
 
 
-def games_in(folder):
+def games_in(folder: Path) -> list[GameRecord]:
     book = folder / "runs" / "human" / "games.jsonl"
     return [from_json(line) for line in book.read_text().splitlines()] if book.exists() else []

@@ -299,6 +299,18 @@ def test_tour_by_keyboard(look, address):
 
 
 @pytest.mark.slow
+def test_moving_picture_of_a_game(browser, tmp_path):
+    from PIL import Image, ImageSequence
+
+    from scripts.docs_site.moving_picture import record
+
+    record(browser, tmp_path / "page.gif")
+    with Image.open(tmp_path / "page.gif") as made:
+        times = [frame.info["duration"] for frame in ImageSequence.Iterator(made)]
+        assert made.width == 880 and made.height <= 560 and len(times) > 15 and sum(times) <= 12_000
+
+
+@pytest.mark.slow
 def test_stopped_server_is_announced(browser, tmp_path):
     page = browser.new_context().new_page()
     with serving(tmp_path) as at:
