@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -16,6 +17,7 @@ from typing import Any
 
 from dond_marl.game import Act, Action, Scenario
 from dond_marl.records.record import GameRecord, from_json
+from league.ledger.ledger import SETTINGS_DIGEST, _digest
 from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +52,15 @@ def as_after(run: Path, rounds: int, copy: Path) -> None:
             for table in _by_round(target):
                 target.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM whole.{table} WHERE round < ?", (rounds,))
             target.execute("INSERT OR IGNORE INTO members SELECT * FROM whole.members WHERE born <= ?", (rounds,))
+
+
+def change_seed(run: Path, seed: int) -> None:
+    """Make a run another seed of its config."""
+    with closing(sqlite3.connect(run / "ledger.sqlite")) as ledger, ledger:
+        (text,) = ledger.execute("SELECT value FROM notes WHERE key = 'config'").fetchone()
+        other = re.sub(r"\bseed: \d+", f"seed: {seed}", text, count=1)
+        for key, value in (("config", other), (SETTINGS_DIGEST, _digest(other))):
+            ledger.execute("UPDATE notes SET value = ? WHERE key = ?", (value, key))
 
 
 def _by_round(ledger: sqlite3.Connection) -> list[str]:

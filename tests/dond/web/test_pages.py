@@ -254,6 +254,11 @@ def test_axe(look, size, scheme):
     page.get_by_role("button", name="Watch a game").click()
     page.locator(".stepper .facts-list").wait_for()
     assert found_by_axe(page) == [], "the league"
+    page.get_by_role("link", name="Compare runs").click()
+    page.get_by_label("growing/0002").check()
+    page.get_by_role("button", name="Compare").click()
+    page.locator("#settings").wait_for()
+    assert found_by_axe(page) == [], "a comparison"
     page = look("/replay?file=runs/games/told.jsonl", size, scheme)
     page.locator(".facts-list").wait_for()
     assert found_by_axe(page) == [], "the replay"
