@@ -55,10 +55,10 @@ def record(browser: Any, out: Path) -> None:
             show(time, *moments)
 
         page.goto(address)
-        begin(page, "prosocial", seed="61")
+        begin(page, "prosocial", seed="46")
         page.mouse.move(0, 0)
         point(WIDTH * 0.8, HEIGHT * 0.9, 800)
-        press('.token:has([aria-label^="book 2"])', ".act.propose:enabled", 600, 60, 120, 190)
+        press('.token:has([aria-label^="hat 2"])', ".act.propose:enabled", 600, 60, 120, 190)
         press(".act.propose", ".thinking:not([hidden])", 500)
         page.locator(".act.agree:enabled").wait_for()
         show(1300)
