@@ -114,7 +114,7 @@ def _act_item(judged: JudgedAct) -> dict[str, object]:
 
 
 def _line_of_play(judged: JudgedAct) -> str:
-    """How this game would have gone on after the best act, in words of the player."""
+    """The rest of this game after the best act, in words of the player."""
     state, parts = apply(judged.state, judged.best[0].action), []
     seat, scenario = judged.state.mover, state.scenario
     for action in judged.line:

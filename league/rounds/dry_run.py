@@ -116,8 +116,8 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
 
 def _learner_line(task: TrainTask, config: Config) -> str:
     learner = task.learner
-    whole = next(one for one in config.learners if one.name == learner.name)
-    in_all = whole.decisions * rounds_of_practice(config, whole)
+    settings = next(row for row in config.learners if row.name == learner.name)
+    in_all = settings.decisions * rounds_of_practice(config, settings)
     opponents = matchmaking_in_words(learner.matchmaking)
     reward = "" if learner.reward == "own" else f", reward {learner.reward}"
     return (

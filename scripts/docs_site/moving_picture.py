@@ -38,8 +38,8 @@ def record(browser: Any, out: Path) -> None:
             """A frame of ``time`` milliseconds, after frames at ``moments`` of what moves."""
             for moment in (*moments, 5000):
                 page.evaluate(FREEZE, moment)
-                taken = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-                frames.append((taken.crop((0, round(TOP * SCALE), *taken.size)), 60 if moment < 5000 else time))
+                image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+                frames.append((image.crop((0, round(TOP * SCALE), *image.size)), 60 if moment < 5000 else time))
 
         def point(x: float, y: float, time: int) -> None:
             page.evaluate(MOVE, [x, y])
@@ -47,10 +47,10 @@ def record(browser: Any, out: Path) -> None:
 
         def press(selector: str, wait: str, time: int, *moments: int) -> None:
             """Press what ``selector`` finds last, and show the page once ``wait`` is there."""
-            place = page.locator(selector).last
-            box = place.bounding_box()
+            target = page.locator(selector).last
+            box = target.bounding_box()
             point(box["x"] + box["width"] * 0.75, box["y"] + box["height"] * 0.6, 400)
-            place.click()
+            target.click()
             page.locator(wait).first.wait_for()
             show(time, *moments)
 
@@ -71,13 +71,13 @@ def record(browser: Any, out: Path) -> None:
         for judged in page.locator(".judgement").all():
             box = judged.bounding_box()
             point(box["x"] + 20, box["y"] + 32, 1500)
-    stills = [taken for taken, time in frames if time > 500]  # which hold all colors
+    stills = [image for image, time in frames if time > 500]  # which hold all colors
     together = Image.new("RGB", (stills[0].width, stills[0].height * len(stills)))
-    for number, taken in enumerate(stills):
-        together.paste(taken, (0, number * taken.height))
+    for number, image in enumerate(stills):
+        together.paste(image, (0, number * image.height))
     palette = together.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
-    first, *others = (taken.quantize(palette=palette, dither=Image.Dither.NONE) for taken, _ in frames)
-    first.save(out, save_all=True, append_images=others, duration=[time for _, time in frames], loop=0)
+    first, *later = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image, _ in frames)
+    first.save(out, save_all=True, append_images=later, duration=[time for _, time in frames], loop=0)
 
 
 if __name__ == "__main__":
