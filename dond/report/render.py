@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from dond.charts import open_templates, whole_range
 from dond.table.frontier import Plane, plane_of
@@ -43,6 +44,13 @@ OPEN = ("learning", "ladder", "evaluation", "verdicts", "differences", "settings
 def report_html(report: Report) -> str:
     """The report as the text of an HTML file."""
     return _templates().get_template("page").render(report=report, style=(TEMPLATES / "page.css").read_text("utf-8"))
+
+
+def report_markup(report: Report) -> Markup:
+    """The report as a part of a page that has a frame and a style sheet of its own."""
+    pieces: Any = _templates().get_template("pieces").module
+    markup: Markup = pieces.in_short(report) + pieces.sections(report)
+    return markup
 
 
 def report_json(report: Report) -> str:

@@ -75,12 +75,15 @@ class LiveWatcher(PlainWatcher):
         self._show()
 
     def _show(self) -> None:
-        curves = [Text(f"{name}: {curve(points)} {points[-1]:.2f}") for name, points in self._practiced.items()]
+        curves = [
+            Text(f"{name}, points of ten in practice by rounds: {curve(points)} {points[-1]:.2f}")
+            for name, points in self._practiced.items()
+        ]
         shown: list[RenderableType] = [self._bars, Text(self._status, no_wrap=True, overflow="ellipsis"), *curves]
         self._live.update(Group(*shown, Text(self._ladder)) if self._ladder else Group(*shown))
 
 
-def curve(values: Sequence[float], width: int = 40) -> str:
+def curve(values: Sequence[float], width: int = 20) -> str:
     """The latest values, 0..10 points of ten, as a line of block characters."""
     blocks = "▁▂▃▄▅▆▇█"
     return "".join(blocks[min(int(max(value, 0.0) / 10 * len(blocks)), 7)] for value in values[-width:])

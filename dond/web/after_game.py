@@ -13,11 +13,21 @@ from dond.table.frontier import plane_of
 from dond.table.game import describe_act
 from dond.table.session import tally
 from dond.web.frame import render
-from dond_marl.game import State
+from dond_marl.game import Act, State, apply, rest, worth
 from dond_marl.records.record import GameRecord
+from dond_marl.records.transcript import describe_items
 from dond_marl.seats import Cause, Partner
 from league.evaluation.analysis import BEST, GOOD, Analysis, JudgedAct, ValuedAct, analyse_acts, judgement
 from league.tables.figures import points
+
+MOST_OF_LINE = 3  # acts that are shown of how a game would have gone on
+LINE_WORDS = {  # of the player, and of the partner
+    Act.PROPOSE: ("you ask for", "they offer you"),
+    Act.INSIST: ("you insist on", "they leave you"),
+    Act.AGREE: ("you accept", "they accept"),
+    Act.DISAGREE: ("you say no", "they say no"),
+    Act.END: ("you stop talking", "they stop talking"),
+}
 
 
 class GameAddress(NamedTuple):
@@ -88,6 +98,8 @@ def _act_item(judged: JudgedAct) -> dict[str, object]:
         alternatives["As good" if abs(gain) < BEST else "Better" if gain > 0 else "Worse"].append(
             _describe(valued, state)
         )
+    if judged.line:
+        alternatives["In this game"] = [(_line_of_play(judged), "")]
     if judged.expert is not None:
         same = judged.expert.action == judged.played.action
         alternatives["Expert"] = [("the same", "") if same else _describe(judged.expert, state)]
@@ -99,6 +111,23 @@ def _act_item(judged: JudgedAct) -> dict[str, object]:
         "expected": expected,
         "others": [(term, acts) for term, acts in alternatives.items() if acts],
     }
+
+
+def _line_of_play(judged: JudgedAct) -> str:
+    """The rest of this game after the best act, in words of the player."""
+    state, parts = apply(judged.state, judged.best[0].action), []
+    seat, scenario = judged.state.mover, state.scenario
+    for action in judged.line:
+        by_player = state.mover == seat
+        words = LINE_WORDS[action.act_type][not by_player]
+        if action.act_type.is_offer:
+            items = action.oA if by_player else rest(scenario.counts, action.oA)
+            words += f" {describe_items(items)} ({points(worth(scenario.utilities[seat], items))})"
+        parts.append(words)
+        state = apply(state, action)
+    assert state.outcome is not None
+    ended = ": " if len(parts) <= MOST_OF_LINE else ", …; in the end "
+    return f"after the first, {', '.join(parts[:MOST_OF_LINE])}{ended}{points(state.outcome.scores[seat])}"
 
 
 def _describe(act: ValuedAct, state: State) -> tuple[str, str]:

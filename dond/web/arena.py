@@ -27,6 +27,7 @@ from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.evaluation.matches import BOTH, Terms, play
 from league.figures.measures import NUMBER, PlayedFigures, score_pairs
+from partners.scripted.generated import describe_spec, nickname
 
 CONFIDENCE = 0.95
 SIZES = (100, 500, 2_000)  # scenarios, each played twice
@@ -113,7 +114,10 @@ def arena_page(
         heading: [(title(record), link(record)) for record in records]
         for heading, records in (("Best games for both", match.best), ("Worst games for both", match.worst))
     }
-    return page + render("arena", "match", match, games)
+    called = {name: nickname(name) or name for name in match.names}
+    programs = {words: describe_spec(name) for name, words in called.items()}
+    shown = match._replace(names=(called[match.names[0]], called[match.names[1]]))
+    return page + render("arena", "match", shown, games, programs)
 
 
 def match_of(menu: OccupantMenu, values: Mapping[str, str], data_dir: Path | None) -> Match:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,7 +40,7 @@ from league.tables.figures import duration
 from league.tables.final import FINAL_FILE, read_final
 from league.tables.standings import answer_count, gains_in_words, practice_warning
 from league.tables.verdict import verdict_of
-from partners.scripted.generated import Generated
+from partners.scripted.generated import Generated, nickname
 
 MOST_READ = 100  # new rounds at once
 NEWEST = 8  # decisions stored and shown
@@ -107,9 +107,12 @@ class LeagueView(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The members' names on the page, by name: short for those with a path."""
+        """The members' names on the page, by name: short for those with a path, a nickname for a generated program."""
         names = [member.name for member in self.members]
-        return {**dict(zip(names, names, strict=True)), **short_names(names)}
+        called = {name: words for name in names if (words := nickname(name))}
+        times = Counter(called.values())
+        unique = {name: words for name, words in called.items() if times[words] == 1}
+        return {**dict(zip(names, names, strict=True)), **short_names(names), **unique}
 
     def labelled(self, names: Sequence[str]) -> list[str]:
         """The labels of ``names``."""

@@ -14,9 +14,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from dond.report.compare import MOST_RUNS, comparison_of, read_compared
+from dond.report.render import report_markup
 from dond.web.after_game import GameAddress, analysis_panel
 from dond.web.arena import arena_page, match_of
-from dond.web.frame import document, one_sentence, render
+from dond.web.frame import as_sentence, document, one_sentence, render
 from dond.web.guard import Secret, form_fields, guarded_site, whole_number
 from dond.web.league_follower import Leagues, RunViewError, play_members
 from dond.web.occupants import CHOICE_ERRORS, Desk, make_expert, make_partner, warm_up
@@ -36,6 +38,7 @@ from dond.web.replay_page import ReplayView, evaluated_policies, stepper
 from dond.web.server import in_background
 from dond_marl.errors import quote
 from dond_marl.records.record import GameRecord, RecordError, from_json, replay, to_line
+from league.tables.blocks import printable
 
 MAX_LISTED = 500  # games of one file in the menu, the newest
 VERSION = "x-version"  # header of panels that are fetched again and again
@@ -50,6 +53,7 @@ def application(
         *PlayPages(desk).routes(),
         Route("/league", pages.league),
         Route("/league/panels", pages.league_panels),
+        Route("/league/compare", pages.compare),
         Route("/league/watch", pages.watch, methods=["POST"]),
         Route("/arena", pages.arena, methods=["GET", "POST"]),
         Route("/replay", pages.replay),
@@ -98,6 +102,20 @@ class _Pages:
             return Response(status_code=204)
         panels = await in_background(render, "league", "panels", league, str(run))
         return HTMLResponse(panels, headers={VERSION: version})
+
+    async def compare(self, request: Request) -> Response:
+        """The chosen runs side by side, as ``dond report`` compares them; without a choice the form."""
+        runs = list(map(str, self._leagues.runs()))
+        chosen = [run for run in dict.fromkeys(request.query_params.getlist("run")) if run in runs]
+        reason, shown = "", Markup("")
+        if 2 <= len(chosen) <= MOST_RUNS:
+            try:
+                shown = await in_background(_comparison, chosen)
+            except CHOICE_ERRORS as error:
+                reason = as_sentence(one_sentence(error).rstrip("."))
+        elif chosen:
+            reason = f"Choose 2 to {MOST_RUNS} runs."
+        return _page("League", render("league", "comparison", runs, chosen, reason, shown))
 
     def _run_of(self, values: Mapping[str, object]) -> Path | None:
         """The league that a form or an address names."""
@@ -251,6 +269,10 @@ class _Pages:
 
 def _page(headline: str, content: Markup) -> Response:
     return HTMLResponse(document("Deal or no deal", headline, content, navigation=True))
+
+
+def _comparison(runs: list[str]) -> Markup:
+    return report_markup(printable(comparison_of([read_compared(Path(run)) for run in runs])))
 
 
 async def _fragment(work: Callable[[], Markup]) -> Response:

@@ -49,6 +49,8 @@ class JudgedAct(NamedTuple):
     played: ValuedAct
     best: tuple[ValuedAct, ...]
     expert: ValuedAct | None  # the expert's act
+    # After an act that was not good: how this game would have gone on after the best one, with the best response.
+    line: tuple[Action, ...] = ()
 
     @property
     def cost(self) -> float:
@@ -83,15 +85,26 @@ def analyse_acts(record: GameRecord, seat: int, partner: Partner | None, expert:
     for number, state in enumerate(states):
         played, act_values = record.actions[len(state.history)], values[number] if values else {}
         advised = None if expert is None else only_action(expert.act(turn_of(state, prior=prior)))
-        acts.append(
-            JudgedAct(
-                state,
-                ValuedAct(played, act_values.get(_plain(played), math.nan)),
-                _alternatives(act_values, _plain(played), state),
-                None if advised is None else ValuedAct(advised, act_values.get(_plain(advised), math.nan)),
-            )
+        judged = JudgedAct(
+            state,
+            ValuedAct(played, act_values.get(_plain(played), math.nan)),
+            _alternatives(act_values, _plain(played), state),
+            None if advised is None else ValuedAct(advised, act_values.get(_plain(advised), math.nan)),
         )
+        if judged.cost > GOOD and partner is not None:
+            judged = judged._replace(line=_line(best, partner, state, judged.best[0].action, prior))
+        acts.append(judged)
     return Analysis(tuple(acts), compared, bool(values))
+
+
+def _line(best: BestResponse, partner: Partner, state: State, action: Action, prior: str) -> tuple[Action, ...]:
+    """The acts that follow ``action`` in this game, of the partner and of the best response in the seat."""
+    seat, acts = state.mover, list[Action]()
+    state = apply(state, action)
+    while not state.is_over:
+        acts.append(only_action((best if state.mover == seat else partner).act(turn_of(state, prior=prior))))
+        state = apply(state, acts[-1])
+    return tuple(acts)
 
 
 def judgement(judged: JudgedAct) -> str:

@@ -46,7 +46,7 @@ def plan_lines(config: Config) -> list[str]:
         f"{config.league.block_size} scenarios a match in both seat orders, from {source.label}",
         config.length,
         *(f"stage {number}: {describe(config, stage)}" for number, stage in enumerate(config.curriculum, start=1)),
-        *(_learner_line(task) for task in first.training),
+        *(_learner_line(task, config) for task in first.training),
         f"first round: {len(first.matches)} matches; in all up to {size.matches:,} matches, {size.games:,} games, "
         f"{size.decisions:,} decisions, {count_noun(size.snapshots, 'snapshot')}"
         + (f", {size.oracles} best responses to learners" if size.oracles else ""),
@@ -114,11 +114,13 @@ def _practice_queries(config: Config, learner: LearnerConfig) -> Iterator[QueryE
         yield QueryEstimate("a language model", f"which judges {learner.name}", games, games, games * 2)
 
 
-def _learner_line(task: TrainTask) -> str:
+def _learner_line(task: TrainTask, config: Config) -> str:
     learner = task.learner
+    settings = next(row for row in config.learners if row.name == learner.name)
+    in_all = settings.decisions * rounds_of_practice(config, settings)
     opponents = matchmaking_in_words(learner.matchmaking)
     reward = "" if learner.reward == "own" else f", reward {learner.reward}"
     return (
         f"{learner.name} ({learner.role}, {learner.algo}{reward}): {learner.decisions:,} decisions a round, "
-        f"opponents: {opponents}"
+        f"{in_all:,} in all, opponents: {opponents}"
     )

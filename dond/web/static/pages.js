@@ -66,15 +66,15 @@ async function fetchPart(element, address, options = {}) {
   let answer;
   try { answer = await request(address, options); } catch { return; }
   const text = await answer.text();
+  const moved = part === "content" && answer.redirected && new URL(answer.url).pathname !== location.pathname;
+  if (moved) scrollTo(0, 0); // before the tour scrolls to what it explains
   if (!answer.headers.get("content-type")?.startsWith("text/html") || !showPart(text, part, into)) {
     const place = element.querySelector?.(".problem");
     if (place) place.textContent = text.slice(0, 200); else location.assign(answer.url);
     return;
   }
-  if (part === "content" && answer.redirected && new URL(answer.url).pathname !== location.pathname) {
-    history.pushState(null, "", answer.url);
-    scrollTo(0, 0);
-  } else if (part === "stepper" && location.pathname === "/replay") history.replaceState(null, "", address);
+  if (moved) history.pushState(null, "", answer.url);
+  else if (part === "stepper" && location.pathname === "/replay") history.replaceState(null, "", address);
 }
 
 async function load(place) {
@@ -122,8 +122,12 @@ function ready() {
   const address = document.getElementById("content").dataset.follow ?? null;
   if (address !== following) { following = address; if (address) follow(address); }
   const wanted = document.querySelector("main [autofocus]");
-  if (wanted && !focused.has(wanted)) { focused.add(wanted); wanted.focus(); }
-  else if (document.activeElement === document.body || document.activeElement.disabled) {
+  if (wanted && !focused.has(wanted)) {
+    const over = Boolean(wanted.closest(".next")); // the result is read from its top
+    focused.add(wanted);
+    wanted.focus({ preventScroll: over });
+    if (over) scrollTo(0, 0);
+  } else if (document.activeElement === document.body || document.activeElement.disabled) {
     document.querySelector(".game, .stepper")?.focus({ preventScroll: true });
   }
   for (const play of document.querySelectorAll("[data-play]")) play.hidden = false;

@@ -31,12 +31,18 @@ function startTour() {
 
   function show() {
     shown?.classList.remove("toured");
-    const [selector, name, words] = TOUR[step];
+    const [, name, words] = TOUR[step];
     place.textContent = `${step + 1} of ${TOUR.length}`;
     title.textContent = name;
     text.textContent = words;
     on.textContent = step + 1 < TOUR.length ? "Next" : "Begin";
-    shown = document.querySelector(selector);
+    mark();
+    on.focus({ preventScroll: true });
+  }
+  // Also after a change of the page, as when a hint arrives and moves everything down.
+  function mark() {
+    if (!card.isConnected) return;
+    shown = document.querySelector(TOUR[step][0]);
     if (!shown) { end(); return; } // the table was left
     shown.classList.add("toured");
     shown.scrollIntoView({ block: "center" });
@@ -44,16 +50,9 @@ function startTour() {
     const marked = shown.getBoundingClientRect(), own = card.getBoundingClientRect();
     const covers = marked.bottom > own.top && marked.right > own.left && marked.left < own.right;
     if (covers) card.classList.add("above");
-    on.focus({ preventScroll: true });
-  }
-  // The page may have changed under the mark.
-  function markAgain() {
-    if (!card.isConnected) return;
-    shown = document.querySelector(TOUR[step][0]);
-    if (shown) shown.classList.add("toured"); else end();
   }
   function close() {
-    document.removeEventListener("shown", markAgain);
+    document.removeEventListener("shown", mark);
     document.removeEventListener("submit", close);
     shown?.classList.remove("toured");
     card.remove();
@@ -67,7 +66,7 @@ function startTour() {
   skip.addEventListener("click", end);
   on.addEventListener("click", () => { step += 1; if (step < TOUR.length) show(); else end(); });
   card.addEventListener("keydown", (event) => { if (event.key === "Escape") end(); });
-  document.addEventListener("shown", markAgain);
+  document.addEventListener("shown", mark);
   document.addEventListener("submit", close);
   document.body.append(card); // outside of <main>, whose content changes
   show();

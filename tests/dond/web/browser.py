@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dond_marl.game import Act, Action, Scenario
-from dond_marl.records.record import from_json
+from dond_marl.records.record import GameRecord, from_json
+from league.ledger.ledger import SETTINGS_DIGEST, _digest
 from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +52,15 @@ def as_after(run: Path, rounds: int, copy: Path) -> None:
             for table in _by_round(target):
                 target.execute(f"INSERT OR IGNORE INTO {table} SELECT * FROM whole.{table} WHERE round < ?", (rounds,))
             target.execute("INSERT OR IGNORE INTO members SELECT * FROM whole.members WHERE born <= ?", (rounds,))
+
+
+def change_seed(run: Path, seed: int) -> None:
+    """Make a run another seed of its config."""
+    with closing(sqlite3.connect(run / "ledger.sqlite")) as ledger, ledger:
+        (text,) = ledger.execute("SELECT value FROM notes WHERE key = 'config'").fetchone()
+        other = re.sub(r"\bseed: \d+", f"seed: {seed}", text, count=1)
+        for key, value in (("config", other), (SETTINGS_DIGEST, _digest(other))):
+            ledger.execute("UPDATE notes SET value = ? WHERE key = ?", (value, key))
 
 
 def _by_round(ledger: sqlite3.Connection) -> list[str]:
@@ -123,7 +134,7 @@ def serving(
 
 def found_by_axe(page: Any) -> list[tuple[str, list[object]]]:
     """What axe finds that keeps people out, by rule and place, and whether the page can be scrolled sideways."""
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     found = [
         (each["id"], [node["target"] for node in each["nodes"]]) for each in Axe().run(page).response["violations"]
@@ -144,7 +155,7 @@ def browsing() -> Iterator[Any]:
         browser.close()
 
 
-def begin(page, partner, seat="0", seed="1030", **fields):
+def begin(page: Any, partner: str, seat: str = "0", seed: str = "1030", **fields: str) -> None:
     """Begin a game with the partner of that name."""
     page.get_by_text("Another partner", exact=True).click()
     page.get_by_label("Type a part of a name").fill(partner)
@@ -157,6 +168,6 @@ def begin(page, partner, seat="0", seed="1030", **fields):
     page.locator(".token").first.wait_for()
 
 
-def games_in(folder):
+def games_in(folder: Path) -> list[GameRecord]:
     book = folder / "runs" / "human" / "games.jsonl"
     return [from_json(line) for line in book.read_text().splitlines()] if book.exists() else []

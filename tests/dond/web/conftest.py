@@ -9,14 +9,16 @@ import pytest
 
 from dond_marl.game import Rules, State, apply
 from dond_marl.records.record import record_of, to_line
-from tests.dond.web.browser import HOSTILE, SCENARIO, TALK, WIDE, as_after, browsing, serving
+from tests.dond.web.browser import HOSTILE, SCENARIO, TALK, WIDE, as_after, browsing, change_seed, serving
 
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory, finished_league):
-    """A place with a league, of which two rounds are shown at first, and a file of games by hostile names."""
+    """A place with two leagues, of the newer one two rounds at first, and a file of games by hostile names."""
     place = tmp_path_factory.mktemp("web")
     shutil.copytree(finished_league, place / "runs" / "league" / "0001")
+    as_after(finished_league, 9, place / "growing" / "0002")
+    change_seed(place / "growing" / "0002", 77)
     as_after(finished_league, 2, place / "growing" / "0001")
     state = State(SCENARIO, Rules())
     for action in TALK:

@@ -40,6 +40,7 @@ def test_analysis_of_a_wasteful_act():
     (act,) = found.acts
     everything = Action(Act.PROPOSE, (1, 2, 2))
     assert (act.played.points, act.cost, act.best[0].action, act.expert.action) == (7, 3, everything, everything)
+    assert act.line == (Action(Act.AGREE),)  # what pushover answers to everything
     assert "Act 1" in summary(found) and judgement(act) in summary(found)
     shown = render_analysis(found).striptags()
     assert f"{judgement(act)}7 points" in shown and "10 points" in shown
@@ -122,3 +123,4 @@ def test_names_are_escaped_and_scores_may_be_empty():
     named = game(Action(Act.PROPOSE, (1, 1, 1)), Action(Act.AGREE), names=("human", HOSTILE[0]))
     assert "<img" not in score_overview([named]) and "<img" not in render_analysis(looked_at(named))
     assert 'class="empty"' in score_overview([])
+    assert "<dd>7</dd>" in score_overview([named]) and "<dd>7.00</dd>" not in score_overview([named])

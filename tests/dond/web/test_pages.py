@@ -254,6 +254,11 @@ def test_axe(look, size, scheme):
     page.get_by_role("button", name="Watch a game").click()
     page.locator(".stepper .facts-list").wait_for()
     assert found_by_axe(page) == [], "the league"
+    page.get_by_role("link", name="Compare runs").click()
+    page.get_by_label("growing/0002").check()
+    page.get_by_role("button", name="Compare").click()
+    page.locator("#settings").wait_for()
+    assert found_by_axe(page) == [], "a comparison"
     page = look("/replay?file=runs/games/told.jsonl", size, scheme)
     page.locator(".facts-list").wait_for()
     assert found_by_axe(page) == [], "the replay"
@@ -296,6 +301,18 @@ def test_tour_by_keyboard(look, address):
     page.get_by_role("button", name="Leave").click()  # a running game would be resumed
     begin(page, "pushover")
     assert page.locator(".tour").count() == 0
+
+
+@pytest.mark.slow
+def test_moving_picture_of_a_game(browser, tmp_path):
+    from PIL import Image, ImageSequence
+
+    from scripts.docs_site.moving_picture import record
+
+    record(browser, tmp_path / "page.gif")
+    with Image.open(tmp_path / "page.gif") as made:
+        times = [frame.info["duration"] for frame in ImageSequence.Iterator(made)]
+        assert made.width == 880 and made.height <= 560 and len(times) > 15 and sum(times) <= 12_000
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ from league.standings.history import learning_curves
 from league.tables.final import FINAL_FILE
 from partners.equilibrium import has_table
 from partners.human import View
-from partners.scripted.generated import Generated
+from partners.scripted.generated import Generated, nickname
 from tests.dond.web.browser import HOSTILE, as_after
 
 # 1 book, 2 hats, 2 balls: worth 4, 1, 2 to seat_0 and 0, 4, 1 to seat_1.
@@ -625,6 +625,12 @@ def test_summary_and_final_evaluation(finished_league, league, tmp_path):
     assert leagues.view(late) is not first
     (late / FINAL_FILE).write_text("[" * 100_000)  # damaged, and its time has changed
     assert leagues.view(late).headline == first.headline
+
+
+def test_members_that_are_programs_have_nicknames(league):
+    program = Generated().play_program(8091744390845406).name
+    named = league._replace(members=(replace(league.members[0], name=program), *league.members[1:]))
+    assert named.labels[program] == nickname(program) != program
 
 
 def test_restarted_learner_gets_its_own_curve(league):

@@ -11,6 +11,7 @@ from markupsafe import escape
 
 testclient = pytest.importorskip("starlette.testclient", reason="the pages come with the [ui] extra")
 
+from dond.report.compare import comparison_of, read_compared  # noqa: E402
 from dond.web import play_page  # noqa: E402
 from dond.web.league_follower import Leagues  # noqa: E402
 from dond.web.occupants import Desk  # noqa: E402
@@ -18,6 +19,7 @@ from dond.web.pages import application  # noqa: E402
 from dond_marl.game import Act, Action  # noqa: E402
 from dond_marl.records.record import from_json, replay  # noqa: E402
 from partners.scripted.generated import describe_spec, nickname  # noqa: E402
+from tests.dond.web.browser import as_after, change_seed  # noqa: E402
 
 PATIENCE = 120  # seconds until a partner has answered
 
@@ -219,3 +221,18 @@ def test_oldest_session_is_dropped(player, monkeypatch):
     player.deal("tough")
     player.client.cookies.clear()
     assert player.client.get(first).url.path == "/" and player.client.get(player.address).url.path == player.address
+
+
+def test_runs_are_compared_as_by_the_report(finished_league, tmp_path):
+    runs = [tmp_path / run for run in ("quick/0001", "quick/0002", "other/0001")]
+    for run in runs:
+        as_after(finished_league, 9, run)
+    change_seed(runs[1], 77)
+    client, summary = Player(tmp_path).client, comparison_of([read_compared(runs[0]), read_compared(runs[1])]).summary
+
+    def compared(*chosen):
+        return client.get("/league/compare", params=[("run", str(run)) for run in chosen]).text
+
+    assert summary in compared(*runs[:2])
+    for refused in (runs[:1], [runs[0], runs[2]], [runs[0], tmp_path]):  # one, the same seed, one and no run
+        assert summary not in compared(*refused)

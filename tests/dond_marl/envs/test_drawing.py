@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.wrappers import RenderCollection
 
-from dond.cli.shell import run
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.errors import MissingLibrary
 from dond_marl.game import Act
 
 pytest.importorskip("PIL", reason="the extra plot brings it")
-from scripts.docs_site.moving_picture import command
 
 TABLE = {"scenario": {"counts": (1, 2, 2), "utilities": ((4, 1, 2), (0, 4, 1))}}
 
@@ -74,16 +71,6 @@ def test_gymnasium_and_the_parallel_environment_show_it_too(tmp_path):
     both = deal_or_no_dialog_v0.parallel_env(render_mode="rgb_array")
     both.reset(seed=0)
     assert both.render().shape == (480, 640, 3)
-
-
-def test_the_command_writes_a_game_as_a_moving_picture(tmp_path):
-    from PIL import Image
-
-    out = tmp_path / "game.gif"
-    words = ["--seed", "1", "--first", "tough", "--second", "heuristic", "--out", str(out)]
-    assert run(command, words) == 0
-    with Image.open(out) as made, Image.open(Path(__file__).parents[3] / "docs" / "game.gif") as shown:
-        assert made.size == shown.size == (640, 480) and made.n_frames > 1 and shown.n_frames > 4
 
 
 def test_without_pillow_the_extra_is_named_at_once(monkeypatch):
