@@ -38,6 +38,13 @@ def test_scale_of_points_from_the_heuristic():
     assert means == pytest.approx(promised(scale), abs=0.05)
 
 
+def test_first_partner_of_ones_own_gets_its_score():
+    names: dict[str, object] = {"__name__": "mine"}
+    exec(next(block for block in blocks(ROOT / "README.md", "python") if "@one_game" in block), names)
+    points = evaluate_pair(names["concede"], "heuristic", sample=200).points.mean
+    assert points == pytest.approx(*promised(r"points of ten\"\) # ([\d.]+\d)"), abs=0.005)
+
+
 @pytest.mark.slow
 def test_plain_ppo_gets_its_score(tmp_path):
     run = train(ROOT / "configs" / "ppo_fast.yaml", {"training.num_train_steps": 1_000_000}, folder=tmp_path)
