@@ -36,6 +36,7 @@ from experiments.results.files import FOLDER, ROOT, document
 from league.bench.arms import ADVERSARY, NASHCONV
 from league.bench.run import OWN
 from league.bench.table import AT_LEAST
+from league.settings.read import Config, load_config
 from partners.rosters import DEV2, TEST2, TEST3
 
 if TYPE_CHECKING:
@@ -387,6 +388,59 @@ def rounds(folder: Path) -> Picture:
     return Picture(3.3, values, draw)
 
 
+Spot = tuple[float, float]
+
+
+def league_diagram(_: Path) -> Picture:
+    """Who trains against whom in the default league, what is frozen, and what is held out, from its config."""
+    config = load_config(ROOT / "configs" / "league.yaml", (), Config)
+    main, second = config.learners
+    share = {rule: f"{part:.0%}" for rule, part in main.matchmaking.items()}
+    fixed = f"{main.matchmaking['uniform among fixed'] + main.matchmaking['regret among fixed']:.0%}"
+    past, oracle = main.snapshot_every, config.oracles[0]
+    boxes: Sequence[tuple[float, float, float, float, str, str]] = (  # left, bottom, width, height of 82 by 42
+        (1, 27, 25, 10, FAINT, f"{len(config.members) - 1} programs\nand the shipped expert"),
+        (1, 14, 25, 9, colour_of("default_league"), "past selves of main\n(snapshots of its weights)"),
+        (1, 1, 25, 9, colour_of("oracles"), f"exact best responses to main\n(the newest {oracle.kept})"),
+        (43, 14, 14, 9, colour_of("default_league"), "main\n(PPO)"),
+        (43, 28, 14, 8, colour_of("itself"), f"{second.name}\n({str(second.algo).upper()})"),
+        (66, 14, 15, 9, INK, f"held out:\n{len(config.heldout)} programs"),
+    )
+    arrows: Sequence[tuple[Spot, Spot, Spot, str]] = (  # from, to, and a text with its place
+        ((26, 30), (43, 21.5), (35.5, 26.6), fixed),
+        ((26, 18.5), (43, 18.5), (34, 19.3), share["past_selves"]),
+        ((26, 6), (43, 15.5), (33, 11.3), share["oracles"]),
+        ((26, 33.5), (43, 33.5), (34.5, 34.3), "most of its games"),
+        ((57, 18.5), (66, 18.5), (61.3, 19.3), "final test"),
+    )
+    notes: Sequence[tuple[float, float, str]] = (
+        (50, 11.6, f"shares of its games; {share['self_play']} with itself"),
+        (13.5, 24.6, f"frozen every {past} rounds, if better than the last"),
+        (13.5, 11.6, "solved anew after every round"),
+        (13.5, 38.6, "frozen: never learn"), (50, 38.6, "learn"), (73.5, 24.6, "nobody trains with them"),
+        (60, 4, "in every round the members also play matches: the ladder"),
+    )  # fmt: skip
+    texts = [text for *_, text in boxes] + [text for *_, text in arrows] + [text for *_, text in notes]
+
+    def draw(figure: Figure) -> None:
+        from matplotlib.patches import Rectangle
+
+        axes = figure.add_axes((0.01, 0.0, 0.98, 0.9))
+        axes.set(xlim=(0, 82), ylim=(-1, 41))
+        axes.axis("off")
+        for x, y, width, height, colour, text in boxes:
+            axes.add_patch(Rectangle((x, y), width, height, facecolor=PAPER, edgecolor=colour, linewidth=2))
+            axes.text(x + width / 2, y + height / 2, text, fontsize=9, color=INK, ha="center", va="center")
+        for start, end, middle, text in arrows:
+            axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.2})
+            axes.text(*middle, text, fontsize=TEXT, color=INK, ha="center")
+        for x, y, text in notes:
+            axes.text(x, y, text, fontsize=TEXT, color=FAINT, ha="center", style="italic")
+        _title(figure, "The default league: who trains against whom")
+
+    return Picture(4.4, "; ".join(texts).replace("\n", " "), draw)
+
+
 def read_columns(path: Path, **where: str) -> dict[str, Doubles]:
     """The columns of a CSV file of numbers, of the rows with these values; empty cells are ``nan``."""
     with path.open(newline="", encoding="utf-8") as file:
@@ -408,6 +462,7 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "hints.svg": hints,
     "training_curve.svg": training_curve,
     "rounds.svg": rounds,
+    "league_diagram.svg": league_diagram,
 }
 
 
