@@ -80,7 +80,7 @@ class Measured(NamedTuple):
 
     @property
     def gain(self) -> Figure | None:
-        """What an adversary gains, over the seeds with that figure; ``None`` without one."""
+        """Gain of an adversary, over the seeds with that figure; ``None`` without one."""
         rows = tuple(row for row in self.arm.rows if {"exploitability", "adversary"} & row.keys())
         return adversary_cell(self.arm._replace(rows=rows)) if rows else None
 
@@ -154,7 +154,7 @@ def first_measured(names: Iterable[str], folder: Path, files: Sequence[str] = LA
 
 
 def gain_of(name: str, folder: Path) -> Figure | None:
-    """What an adversary gains from an arm, by the first file that has the figure; ``None`` without one."""
+    """Gain of an adversary from an arm, by the first file that has the figure; ``None`` without one."""
     arms = (arms_in(file, folder).get(name) for file in ("people", *LARGEST))
     return next((gain for arm in arms if arm is not None and (gain := arm.gain) is not None), None)
 

@@ -162,7 +162,7 @@ def _draw_mark(axes: Axes, y: float, mark: Mark, colour: str) -> None:
 
 
 def finals_differences(folder: Path) -> Picture:
-    """What arms earn from the finalists more than plain PPO, and what an adversary gains from them."""
+    """Points of arms from the finalists more than plain PPO's, and the gain of an adversary."""
     published, arms = document(folder, "finals.json")["points"], arms_in("people", folder, TEST3)
     compared = differences_in("people", folder, TEST3)
     ahead = Estimate(published[0] - arms[PLAIN].points.mean, 0, math.nan, math.nan)
@@ -392,7 +392,7 @@ Spot = tuple[float, float]
 
 
 def league_diagram(_: Path) -> Picture:
-    """Who trains against whom in the default league, what is frozen, and what is held out, from its config."""
+    """Partners in training in the default league, frozen and held-out members, from its config."""
     config = load_config(ROOT / "configs" / "league.yaml", (), Config)
     main, second = config.learners
     share = {rule: f"{part:.0%}" for rule, part in main.matchmaking.items()}
@@ -417,7 +417,7 @@ def league_diagram(_: Path) -> Picture:
         (50, 11.6, f"shares of its games; {share['self_play']} with itself"),
         (13.5, 24.6, f"frozen every {past} rounds, if better than the last"),
         (13.5, 11.6, "solved anew after every round"),
-        (13.5, 38.6, "frozen: never learn"), (50, 38.6, "learn"), (73.5, 24.6, "nobody trains with them"),
+        (13.5, 38.6, "frozen: never learn"), (50, 38.6, "learn"), (73.5, 24.6, "in no training"),
         (60, 4, "in every round the members also play matches: the ladder"),
     )  # fmt: skip
     texts = [text for *_, text in boxes] + [text for *_, text in arrows] + [text for *_, text in notes]
@@ -436,7 +436,7 @@ def league_diagram(_: Path) -> Picture:
             axes.text(*middle, text, fontsize=TEXT, color=INK, ha="center")
         for x, y, text in notes:
             axes.text(x, y, text, fontsize=TEXT, color=FAINT, ha="center", style="italic")
-        _title(figure, "The default league: who trains against whom")
+        _title(figure, "The default league: partners in training, frozen and held out")
 
     return Picture(4.4, "; ".join(texts).replace("\n", " "), draw)
 
