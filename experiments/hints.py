@@ -7,7 +7,7 @@ hints.provider and hints.models, by default SmolLM2 from the Hugging Face cache.
 
 examples:
   python -m experiments hints                  # with hint_experiment.yaml
-  python -m experiments hints --set experiment.seeds=3 --workers 2 --plot hints.png
+  python -m experiments hints --set experiment.seeds=3 --workers 2
   python -m experiments hints --set "experiment.hinters=[none, llm, llm(provider=hf)]" --set experiment.seeds=3 \
       --set hints.options='{cache: runs/hints.sqlite, cache_mode: record}'
 """
@@ -20,14 +20,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import click
 import numpy as np
 from pydantic import Field, WrapValidator, model_validator
 
-from dond.cli.shell import FILE, print_line
-from dond.plane import DOTS, INK, PAPER, check_drawable, open_axes
+from dond.cli.shell import print_line
 from dond_marl.errors import DondError, RunFailure
 from dond_marl.files import user_path
 from dond_marl.occupants import Spec, seat_occupant, short_names
@@ -57,9 +55,6 @@ from league.training.training import Training, begin
 from partners.llm.service import resolve_provider
 from partners.network.partner import NetworkPartner
 from partners.provenance import identity, refuse_test_roster
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Hinters with a name of their own; all others are occupants.
 NO_HINTS, CHANCE, MODEL = "none", "random", "llm"
@@ -442,76 +437,14 @@ def _by_seed(experiment: HintExperiment, arm: HintArm) -> list[list[Measurement]
     return [[mark for mark in experiment.marks if mark.arm == arm and mark.seed == seed] for seed in seeds]
 
 
-SIZE = (10.4, 4.9)  # inches
-FIXED_COLOURS = {"none": "#000000", "random": "#97a1ab"}
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")  # of the other hinters: Okabe and Ito 2008
-_LINES = ("-", (0, (4, 2)), (0, (1, 1.4)), "-.")  # by dropout, in the order of the experiment
-
-
-def draw_curves(path: Path, experiment: HintExperiment) -> None:
-    """Write the figure. Raises :class:`dond.plane.PlotError`."""
-    check_drawable(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an optional extra, and slow to import
-    from matplotlib.figure import Figure
-
-    picture = Figure(figsize=SIZE, dpi=DOTS, facecolor=PAPER)
-    FigureCanvasAgg(picture)
-    alone, hinted = picture.subplots(1, 2, sharey=True)
-    picture.subplots_adjust(left=0.07, right=0.985, bottom=0.28, top=0.86, wspace=0.06)
-    _panel(alone, experiment, lambda mark: mark.alone, "without hints")
-    _panel(hinted, experiment, lambda mark: mark.hinted, "with hints")
-    alone.set_ylabel("share of the exact best response", color=INK)
-    seeds = len({mark.seed for mark in experiment.marks})
-    picture.suptitle(
-        f"Value of hints: greedy play on {experiment.label}, mean of {seeds} seeds, bands {CONFIDENCE:.0%}",
-        color=INK, fontsize=11, x=0.07, ha="left",
-    )  # fmt: skip
-    handles, labels = alone.get_legend_handles_labels()
-    picture.legend(
-        handles, labels, loc="lower center", ncols=3, frameon=False, fontsize=9, labelcolor=INK, handlelength=3.2
-    )
-    picture.savefig(path)
-
-
-def _panel(axes: Axes, experiment: HintExperiment, value: Callable[[Measurement], float], title: str) -> None:
-    arms = list(dict.fromkeys(mark.arm for mark in experiment.marks))
-    dropouts = sorted({arm.dropout for arm in arms})
-    hinters = [name for name in dict.fromkeys(arm.hinter for arm in arms) if name not in FIXED_COLOURS]
-    for arm in arms:
-        decisions, shares = learning_curve(experiment, arm, value)
-        mean, low, high = (np.array([getattr(share, end) for share in shares]) for end in ("mean", "low", "high"))
-        colour = FIXED_COLOURS.get(arm.hinter) or COLOURS[hinters.index(arm.hinter) % len(COLOURS)]
-        line = _LINES[dropouts.index(arm.dropout) % len(_LINES)]
-        axes.fill_between(decisions, low, high, color=colour, alpha=0.13, linewidth=0)
-        label = "no hints" if arm.hinter == NO_HINTS else arm.name
-        axes.plot(decisions, mean, color=colour, linestyle=line, linewidth=1.7, label=label)
-    axes.set_xlabel("own decisions", color=INK)
-    axes.set_ylim(_floor(experiment), 1.0)
-    axes.set_xlim(left=0)
-    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    axes.xaxis.set_major_formatter(lambda number, _: f"{number / 1000:g}k")
-    open_axes(axes, title)
-
-
-def _floor(experiment: HintExperiment) -> float:
-    """The start of the axis: a tenth below the minimum after the first tenth of the budget."""
-    last = max(mark.decisions for mark in experiment.marks)
-    late = [mark for mark in experiment.marks if mark.decisions >= 0.1 * last]
-    least = min(min(mark.hinted, mark.alone) for mark in late)
-    return max(0.0, math.floor(10 * least) / 10 - 0.1)
-
-
-FIGURE, TABLE, LEARNERS = "learning_curves.png", "table.md", "learners"
+TABLE, LEARNERS = "table.md", "learners"
 
 
 @experiment_command(__doc__, "hint_experiment.yaml", workers=1)
-@click.option("--plot", type=FILE, metavar="FILE", help="write the figure here too (.png, .svg, .pdf)")
-def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: Path | None) -> None:
-    """Run the experiment; the folder of the run holds the measurements, the table and the figure."""
+def command(config_path: Path, overrides: tuple[str, ...], workers: int) -> None:
+    """Run the experiment; the folder of the run holds the measurements and the table."""
     config = load_config(config_path, overrides, HintExperimentConfig)
     folder = user_path(config.output_dir)
-    for path in (Path(FIGURE), *([plot] if plot is not None else [])):
-        check_drawable(path)
     try:
         experiment = run_experiment(config, folder / LEARNERS, print_line, workers)
     except OccupantError as error:
@@ -521,8 +454,5 @@ def command(config_path: Path, overrides: tuple[str, ...], workers: int, plot: P
         write_atomically(directory.path / SETTINGS, dump(config))
         write_atomically(directory.path / RESULTS, hint_lines(experiment))
         write_atomically(directory.path / TABLE, section_markdown(section) + "\n")
-        for path in (directory.path / FIGURE, *([plot] if plot is not None else [])):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draw_curves(path, experiment)
     show_sections(section)
     print_line(f"partner {config.env.partner}{config.hints.privileged_note}; run folder {directory.path}")

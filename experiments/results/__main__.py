@@ -52,6 +52,7 @@ def make_all() -> dict[Path, str]:
     """Every page, figure and table, by its file; the record of what was made is not among them."""
     pages = {path: rewrite_blocks(path.read_text(encoding="utf-8")) for path in PAGES}
     tables = {TABLES_FOLDER / name: table_csv(name, FOLDER) for name in TABLES}
+    tables[TABLES_FOLDER / "README.md"] = render("README.md.j2", FOLDER)
     return {RESULTS: render("RESULTS.md.j2", FOLDER), **pages, **draw_all(), **tables}
 
 

@@ -18,12 +18,14 @@ from dond_marl.statistics import SEED_CONFIDENCE, UNKNOWN, Estimate
 from experiments.results.files import boards_of
 from league.bench.arms import MAIN, NASHCONV, PARTS, Arm, Column
 from league.bench.differences import Difference, differences
-from league.bench.figures import has_train_family, partner_of
+from league.bench.figures import partner_of
 from league.bench.table import SHOWN, WORST_TENTH, adversary_cell
+from league.figures.rows import Figure
 from league.tables.figures import count_noun, with_margin
-from partners.rosters import DEV2, author_of, family_of
+from partners.rosters import DEV2, author_of
 
 NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+PLAIN = "pool_ppo"  # the arm that others are compared with
 LARGEST = ("arms_4m", "leagues", "ablation", "baselines", "bench")  # files: of an arm in several the first counts
 
 
@@ -77,15 +79,10 @@ class Measured(NamedTuple):
         return self.restricted if scores is None else statistics.mean_of(scores.tolist(), SEED_CONFIDENCE)
 
     @property
-    def adversary(self) -> str:
-        """What an adversary gains, over the seeds with that figure: ``= 4.57 ±0.10`` or ``≥ 2.43 (1 seed)``."""
-        known = self.arm._replace(
-            rows=tuple(row for row in self.arm.rows if {"exploitability", "adversary"} & row.keys())
-        )
-        if not known.rows or (cell := adversary_cell(known)) is None:
-            return "-"
-        seeds = f" ({count_noun(len(known.rows), 'seed')})" if len(known.rows) < len(self.arm.rows) else ""
-        return cell.sign + margin(cell.estimate) + seeds
+    def gain(self) -> Figure | None:
+        """Gain of an adversary, over the seeds with that figure; ``None`` without one."""
+        rows = tuple(row for row in self.arm.rows if {"exploitability", "adversary"} & row.keys())
+        return adversary_cell(self.arm._replace(rows=rows)) if rows else None
 
     @property
     def acts(self) -> float:
@@ -105,9 +102,7 @@ class Measured(NamedTuple):
         return self.seeds + (f", {number(self.acts)} acts" if self.acts else "")
 
     def cell(self, head: str) -> str:
-        """A figure as text by its heading: of :data:`FIGURES`, ``training``, or a part of :data:`WRITTEN_BY`."""
-        if head in WRITTEN_BY:
-            return margin(seeds_estimate(self.arm, Column(partners=WRITTEN_BY[head])))
+        """A figure as text by its heading: of :data:`FIGURES`, or ``training``."""
         return self.training if head == "training" else margin(getattr(self, FIGURES[head]))
 
 
@@ -158,6 +153,12 @@ def first_measured(names: Iterable[str], folder: Path, files: Sequence[str] = LA
     return next((arms[name] for name in names for file in files if name in (arms := arms_in(file, folder))), None)
 
 
+def gain_of(name: str, folder: Path) -> Figure | None:
+    """Gain of an adversary from an arm, by the first file that has the figure; ``None`` without one."""
+    arms = (arms_in(file, folder).get(name) for file in ("people", *LARGEST))
+    return next((gain for arm in arms if arm is not None and (gain := arm.gain) is not None), None)
+
+
 def differences_in(file: str, folder: Path, roster: str = DEV2) -> dict[str, Difference]:
     """Every arm of a results file - its reference arm on a roster, by arm."""
     boards = [candidate for candidate in boards_of(file, folder) if candidate.benchmark["roster"] == roster]
@@ -203,33 +204,6 @@ WRITTEN_BY: dict[str, Callable[[Spec], bool]] = {  # the parts of test2, by who 
     "NegMAS agents": lambda partner: author_of(partner) == "negmas",
     "this project's families": lambda partner: author_of(partner) == "project",
 }
-
-
-def reference_points(arm: Arm, families: Sequence[str] | None = None) -> float:
-    """The headline of the partners' best responses, where known; ``families``: those of a part of the partners."""
-    head = arm.rows[0]["benchmark"]["headline"]
-    values = {
-        (cell["partner"], cell["seat"]): (cell.get("reference") or {}).get(head, math.nan)
-        for cell in arm.rows[0]["cells"]
-    }
-    scores = np.array([[values[partner, seat] for seat in (0, 1)] for partner in arm.partners], dtype=np.float64)
-    if families is not None:
-        scores[[family not in families for family in arm.families]] = math.nan
-    return math.nan if np.isnan(scores).all() else float(statistics.headline_scores(scores[None], arm.families)[0])
-
-
-def by_family(arm: Arm) -> dict[str, float]:
-    """The mean points from each family of partners."""
-    points = arm.scores().mean(axis=(0, 2))  # [W]
-    labels = np.array(arm.families)
-    return {family: float(points[labels == family].mean()) for family in dict.fromkeys(arm.families)}
-
-
-def new_families(arm: Arm) -> set[str]:
-    """The families of which no member has a program of the roster train."""
-    return {family_of(partner) for partner in arm.partners} - {
-        family_of(partner) for partner in arm.partners if has_train_family(partner)
-    }
 
 
 def non_dominated(arms: Sequence[Measured]) -> list[Measured]:

@@ -7,19 +7,32 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from dond_marl import statistics
 from dond_marl.files import read_json_lines
+from dond_marl.occupants import Spec
 from dond_marl.statistics import SEED_CONFIDENCE, Estimate
 from experiments.hints import hint_rows, parse_hints
-from experiments.results.arms import describe, seeds_estimate
+from experiments.results.arms import (
+    PLAIN,
+    WRITTEN_BY,
+    arms_in,
+    compare,
+    describe,
+    is_independent,
+    restrict,
+    seeds_estimate,
+    with_best_labels,
+)
 from experiments.results.files import BENCH, boards_of, document
-from league.bench.arms import ADVERSARY, NASHCONV
+from league.bench.arms import ADVERSARY, NASHCONV, Column
 from league.bench.table import AT_LEAST
 from league.figures.rows import Figure
 from league.tables.blocks import Cell, Table
+from partners.rosters import TEST2, author_of
 
 LABEL_BAR = 0.02  # points of ten: a mean gain by the best labels above it is a gain by labels
 MODEL_GAMES = (
@@ -67,6 +80,36 @@ def label_rows(folder: Path) -> Iterable[Values]:
                     "points with the best labels": played.mean + gap.mean, "gap": gap,
                     f"above {LABEL_BAR}": "yes" if gap.mean > LABEL_BAR else "no",
                 }  # fmt: skip
+
+
+def held_out_rows(folder: Path) -> Iterable[Values]:
+    """Differences from plain PPO over the members of test2, with the best labels, and by who wrote the members."""
+    for file in HELD_OUT:
+        measured = arms_in(file, folder, TEST2)
+        arms = {name: arm.arm for name, arm in measured.items()}
+        if PLAIN not in arms:
+            continue
+        authors = sorted({author_of(partner) for partner in arms[PLAIN].partners if is_independent(partner)})
+        parts: dict[str, Callable[[Spec], bool]] = {f"author {author}": partial(_is_by, author) for author in authors}
+        labelled = {name: best for name, arm in arms.items() if (best := with_best_labels(arm)) is not None}
+        compared = {"all": compare(arms, PLAIN), "best labels": compare(labelled, PLAIN)}
+        for part, is_part in {**WRITTEN_BY, **parts}.items():
+            compared[part] = compare({name: restrict(arm, is_part) for name, arm in arms.items()}, PLAIN)
+        for name, arm in measured.items():
+            more = {part: by_arm[name] for part, by_arm in compared.items() if name in by_arm}
+            yield {
+                "file": f"{file}.jsonl", "arm": name, "name": arm.name, "seeds": len(arm.arm.rows),
+                **{f"points, {part}": seeds_estimate(arm.arm, Column(partners=by)) for part, by in WRITTEN_BY.items()},
+                **{part: difference.points.difference for part, difference in more.items()},
+                **{f"{part}, verdict": difference.points.verdict for part, difference in more.items()},
+            }  # fmt: skip
+
+
+def _is_by(author: str, partner: Spec) -> bool:
+    return author_of(partner) == author
+
+
+HELD_OUT = ("arms_test2", "arms_24m_test2")  # files
 
 
 def people_rows(folder: Path) -> Iterable[Values]:
@@ -137,6 +180,7 @@ TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
     "arms.csv": lambda folder: arm_rows(folder, lambda table: not table.caption.startswith(PARTNERS + DIFFERENCES)),
     "partners.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(PARTNERS)),
     "differences.csv": lambda folder: arm_rows(folder, lambda table: table.caption.startswith(DIFFERENCES)),
+    "held_out.csv": held_out_rows,
     "labels.csv": label_rows,
     "hints.csv": lambda folder: hint_rows(parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))),
     "people.csv": people_rows,
@@ -147,9 +191,15 @@ TABLES: dict[str, Callable[[Path], Iterable[Values]]] = {
 }
 
 
+@cache
+def table_rows(name: str, folder: Path) -> tuple[Values, ...]:
+    """The rows of a table, with estimates as they are."""
+    return tuple(TABLES[name](folder))
+
+
 def table_csv(name: str, folder: Path) -> str:
     """The text of a table."""
-    rows = [dict(_columns(row)) for row in TABLES[name](folder)]
+    rows = [dict(_columns(row)) for row in table_rows(name, folder)]
     bare = dict.fromkeys(re.sub(", (low|high)$", "", head) for row in rows for head in row)
     filled = {head for row in rows for head in row}
     heads = [head for name in bare for head in (name, f"{name}, low", f"{name}, high") if head in filled]

@@ -148,19 +148,16 @@ def test_invalid_settings_are_refused(given, why):
 
 
 @pytest.mark.slow
-def test_command_writes_table_and_figure(tmp_path, capsys):
+def test_command_writes_measurements_and_table(tmp_path, capsys):
     small = (
         "env.max_turns=3", "training.num_envs=8", "training.rollout=3", "training.minibatch=16",
         "training.hidden=[8]", "training.num_train_steps=120", "experiment.every=120", "experiment.seeds=2",
         "experiment.hinters=[none, random, heuristic]", "experiment.dropouts=[0.5]", f"output_dir={tmp_path}/runs",
     )  # fmt: skip
-    figure = tmp_path / "docs" / "figure.png"
-    assert command("--plot", figure, overrides=small) == 0
+    assert command(overrides=small) == 0
     run_folder = tmp_path / "runs" / "0001"
     shown = capsys.readouterr().out
     assert "heuristic, 50% withheld, seed 1" in shown and "partner heuristic" in shown
-    for path in (figure, run_folder / "learning_curves.png"):
-        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 20_000
     _, *marks = map(json.loads, (run_folder / "results.jsonl").read_text().splitlines())
     assert {row["hinter"] for row in marks} == {"none", "random", "heuristic"}
     assert all(row["hinted"] == row["alone"] for row in marks if row["hinter"] == "none")
@@ -170,7 +167,6 @@ def test_command_writes_table_and_figure(tmp_path, capsys):
     for row in marks:  # seats alternate: own decisions are half of the acts, but for the odd one of a game
         assert row["acts"] == pytest.approx(2 * row["decisions"], rel=0.35)
     assert "| random, 50% withheld |" in (run_folder / "table.md").read_text()
-    assert command("--plot", tmp_path / "figure.bmp", overrides=small) == 2
     assert command(overrides=(*small[1:], "env.partner=random", "env.max_turns=10")) == 1
     assert "random" in capsys.readouterr().err
 

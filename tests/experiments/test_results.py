@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 import shutil
 
@@ -13,29 +12,17 @@ import pytest
 
 from dond_marl.errors import RunFailure
 from experiments.results.__main__ import BLOCK, PAGES, RESULTS, make_all, outdated, rewrite_blocks
-from experiments.results.arms import (
-    arms_in,
-    by_family,
-    non_dominated,
-    plane_arms,
-    reference_points,
-    with_best_labels,
-)
-from experiments.results.figures import (
-    acts_curves,
-    programs_curves,
-)
+from experiments.results.arms import WRITTEN_BY, arms_in, non_dominated, plane_arms, with_best_labels
+from experiments.results.figures import FIGURES, FOLDER_OF_FIGURES, SPAN, acts_curves, colour_of
 from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of
 from experiments.results.pages import (
     budgets,
     difference_table,
     differences,
-    finals_table,
-    held_out_arms,
-    held_out_table,
+    finals,
     preregistered,
 )
-from experiments.results.tables import table_csv
+from experiments.results.tables import table_csv, table_rows
 from league.bench.held_out import LOG
 from league.bench.results import ResultsError, append, read, seal_row
 from partners.rosters import DEV, DEV2, LOGGED, TEST2, TEST3
@@ -49,7 +36,8 @@ DESCRIPTION = re.compile(r"<dc:description>(.*?)</dc:description>", re.DOTALL)
 # Digits of the prose that are no measurements.
 ALLOWED = re.compile(
     r"\(\w+ et al\. \d{4}\)|\b20[012]\d\b|95 % intervals|accuracy 15 points above|\b24 (partners|members)\b|^## \d\. "
-    r"|\b(dev2|test[23])\b|\[[^]]*\]\([^)]*\)|`[^`]*`|arms of 4M acts",
+    r"|^\d+\. (?=\*\*)|\b50 finalists|\bof 51\b|\bin \d+ % of (it|the practice)|intervals are 95 %"
+    r"|\b(dev2|test[23])\b|\[[^]]*\]\([^)]*\)|`[^`]*`|\b(4|24)M acts",
     re.MULTILINE,
 )
 CODE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)  # of a template
@@ -82,7 +70,7 @@ def test_every_file_has_a_command_and_every_template_a_page():
     planned = {f"{name}.jsonl" for name in COMPARISONS}  # measured or not
     assert measured | planned == set(MADE_BY) | {LOG.format(name) for name in LOGGED}
     shown = {name for page in PAGES for name, _ in BLOCK.findall(page.read_text(encoding="utf-8"))}
-    assert shown | {RESULTS.stem} == {path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.j2")}
+    assert shown | {RESULTS.stem, "README"} == {path.name.removesuffix(".md.j2") for path in TEMPLATES.glob("*.j2")}
 
 
 RUN = ("python -m", "dond ")  # beginnings of commands; some files are made otherwise
@@ -161,10 +149,12 @@ def test_dominated_arms_are_not_listed(tmp_path):
     assert [arm.arm.name for arm in non_dominated(plane)] == ["both", "league"]
     (league,) = [arm for arm in plane if arm.arm.name == "league"]
     assert league.points.mean == pytest.approx((6.0 + 4.5) / 2 + 0.5 + 0.02)  # two families alike
-    league, less = differences(tmp_path, "arms_4m")
-    assert (league.arm, league.points.split()[0], league.verdict, league.seeds) == ("league", "+0.50", "better", 3)
-    assert league.nashconv.startswith("-1.00") and less.arm == "itself_25"
-    assert difference_table([league, less], DEV2).count("\n") == 3
+    rows = differences(tmp_path, "arms_4m")
+    assert list(rows) == ["league", "itself_25"]
+    league = rows["league"]
+    assert (league["mean"], league["verdict"], league["seeds"]) == ("+0.50", "better", "3")
+    assert league["NashConv"].startswith("-1.00")
+    assert difference_table(rows.values()).count("\n") == 3
     found = {row["arm"]: row for row in csv.DictReader(table_csv("differences.csv", tmp_path).splitlines())}
     assert found["league"]["verdict"] == "better" and float(found["league"]["more NashConv"]) == -1.0
     arms = {row["arm"] for row in csv.DictReader(table_csv("arms.csv", tmp_path).splitlines())}
@@ -175,8 +165,6 @@ def test_known_and_new_families(tmp_path):
     add_arm(tmp_path / "arms_4m.jsonl", "pool_ppo", 0.0, 4.0)
     arm = arms_in("arms_4m", tmp_path)["pool_ppo"]  # sniper is no program of the train roster
     assert arm.known.mean == pytest.approx(6.02) and arm.new.mean == pytest.approx(4.52)
-    assert by_family(arm.arm) == pytest.approx({"linear": 6.02, "sniper": 4.52})
-    assert math.isnan(reference_points(arm.arm, ["none"])) and 6 < reference_points(arm.arm) < 10
 
 
 def test_held_out_points_by_who_wrote_the_partners(tmp_path):
@@ -192,11 +180,12 @@ def test_held_out_points_by_who_wrote_the_partners(tmp_path):
             figures = {"best_labels": {"by_partner": {"linear": [-1.0, label]}}}
             append(tmp_path / "arms_test2.jsonl", made_up_row(name, seed, moved, roster=TEST2, figures=figures))
     add_arm(tmp_path / "arms_4m.jsonl", "generated_50", 0.0, 4.0)
-    first, _ = held_out_arms(tmp_path, "arms_test2")
-    heads = ("independent programs", "NegMAS agents", "this project's families", "NashConv")
-    assert [first.cell(head).split()[0] for head in heads] == ["6.50", "9.50", "6.00", "4.00"]
-    _, _, row = held_out_table(tmp_path, "arms_test2").splitlines()
-    assert [cell.split()[0].strip(",") for cell in row.split(" | ")[3:7]] == ["+0.30", "+0.50", "+0.50", "+0.00"]
+    _, row = (
+        dict(row) for row in sorted(table_rows("held_out.csv", tmp_path), key=lambda row: row["arm"] == "generated_50")
+    )
+    assert [row[f"points, {part}"].mean for part in WRITTEN_BY] == pytest.approx([6.5, 9.5, 6.0])
+    parts = ("all", "best labels", "author a", *WRITTEN_BY)
+    assert [row[part].mean for part in parts] == pytest.approx([0.375, 0.3, 0.5, 0.5, 0.5, 0.0])
     assert with_best_labels(arms_in("arms_4m", tmp_path)["generated_50"].arm) is None
 
 
@@ -208,14 +197,15 @@ def test_places_and_comparisons_among_the_finalists(tmp_path):
         for seed in (1, 2, 3, 4):
             points = dict.fromkeys(programs, (opens + seed / 100, answers))
             append(tmp_path / "people.jsonl", made_up_row(name, seed, points, roster=TEST3))
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in finals_table(tmp_path).splitlines()[2:]]
-    assert [row[:5] for row in rows] == [
-        ["league against people's programs", "2", "7.01 ±0.01", "8.03 ±0.02", "6.00"],
-        ["default league", "4", "5.76 ±0.01", "6.02 ±0.02", "5.50"],
-        ["PPO on the train roster", "4", "5.51 ±0.01", "6.02 ±0.02", "5.00"],
+    winner, *rows = finals(tmp_path).values()
+    assert (winner["place"], winner["points"]) == ("1", "8.00")
+    assert [[row[key] for key in ("place", "points", "seat_0", "seat_1", "gain")] for row in rows] == [
+        ["2", "7.01 ±0.01", "8.03 ±0.02", "6.00", "-"],
+        ["4", "5.76 ±0.01", "6.02 ±0.02", "5.50", "-"],
+        ["4", "5.51 ±0.01", "6.02 ±0.02", "5.00", "-"],
     ]
-    compared = [line.split(" | ")[1].split()[0] for line in preregistered(tmp_path).splitlines()[2:]]
-    assert compared == ["+1.50", "+2.00", "+1.00", "+0.25"]
+    assert [row["difference"].split()[0] for row in rows] == ["+1.50", "+0.25", "-"]
+    assert [row["points"].split()[0] for row in preregistered(tmp_path)] == ["+1.50", "+2.00", "+1.00", "+0.25"]
 
 
 def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
@@ -224,17 +214,31 @@ def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
     (points,) = acts_curves(tmp_path).values()
     assert [(acts, arm.file) for acts, arm in points] == [(1e6, "arms_1m"), (24e6, "full_budget")]
     (row,) = budgets(tmp_path, "league")
-    assert (row.acts, row.over, row.cells.verdict) == ("24M acts", "1M acts", "better")
-    assert (row.known, row.new) == pytest.approx((0.5, 0.5))
+    assert (row["span"], row["verdict"], row["known"], row["new"]) == ("1M to 24M acts", "better", "+0.50", "+0.50")
 
 
-def test_arms_are_ordered_by_the_number_of_their_programs(tmp_path):
-    for name, ahead in (("generated_50", 0.5), ("programs_4096", 0.3), ("programs_24", 0.1)):
-        add_arm(tmp_path / "generated.jsonl", name, ahead, 4.0)
-    (points,) = programs_curves(tmp_path).values()
-    counts = [count for count, _ in points]
-    assert [arm.arm.name for _, arm in points] == ["programs_24", "programs_4096", "generated_50"]
-    assert counts[:2] == [24, 4096] and counts[2] > 4096
+def test_figures_have_one_colour_for_a_method():
+    alike = (("pool_ppo", "memory_people", "ppo_fast"), ("default_league", "league_itself_20_oracles_10"),
+             ("itself_25", "self_play"), ("heuristic", "random", "linear"))  # fmt: skip
+    colours = [{colour_of(arm) for arm in arms} for arms in alike]
+    assert [len(colour) for colour in colours] == [1] * 4 and len(set.union(*colours)) == 4
+
+
+def test_shown_figures_are_the_drawn_ones():
+    """Some are shown by pages of the league alone."""
+    pages = (README, *RESULTS.parent.glob("*.md"))
+    shown = {name for page in pages for name in re.findall(r"figures/(\w+\.svg)", page.read_text(encoding="utf-8"))}
+    assert shown <= set(FIGURES) == {path.name for path in FOLDER_OF_FIGURES.iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_axis_magnifies_small_differences(name):
+    pyplot = pytest.importorskip("matplotlib.figure")
+    figure = pyplot.Figure()
+    FIGURES[name](FOLDER).draw(figure)
+    spans = [abs(high - low) for axes in figure.axes for low, high in (axes.get_xlim(), axes.get_ylim())]
+    assert spans and min(spans) >= SPAN
 
 
 def test_gains_of_labels_are_listed_above_the_bar(tmp_path):
