@@ -157,8 +157,13 @@ def inside_with_settings(planted: Planted, tmp_path: Path, monkeypatch: pytest.M
     return Path("runs/0001"), planted.folder
 
 
-@pytest.mark.parametrize("place", [beside, inside_with_settings])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        *((command, beside) for command in COMMANDS),
+        *((command, inside_with_settings) for command in ("export", "resume")),
+    ],
+)
 def test_a_planted_run_executes_and_sends_nothing(command, place, planted, service, tmp_path, monkeypatch):
     run, folder = place(planted, tmp_path, monkeypatch)
     done = in_process(*words_of(command, run, tmp_path), cwd=folder)
@@ -188,6 +193,7 @@ def test_own_run_that_needs_something_asks_when_it_is_resumed(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text(EVIL.replace("MARK", str(tmp_path / "executed")))
     text = SETTINGS.replace("FOLDER", "runs").replace("kind: pushover", "kind: 'evil.py:Evil'")
+    text = text.replace(", responses: exact", "")
     Path("league.yaml").write_text(text)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     refused = in_process("league", "--resume", "runs/0001")

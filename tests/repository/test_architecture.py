@@ -15,11 +15,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dond_marl.errors import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dond_marl", "hints", "partners", "league", "dond")
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.py"))
 ALL = [*SOURCES, *EXPERIMENTS, *sorted((ROOT / "scripts").rglob("*.py"))]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
 
 
@@ -69,6 +72,25 @@ ON_SCREEN = ("click", "rich", "starlette", "uvicorn", "jinja2", "matplotlib")
 def test_only_dond_imports_libraries_of_screens_and_pages():
     files = [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "dond"]
     assert files and {names(path): found for path in files if (found := imports(path) & set(ON_SCREEN))} == {}
+
+
+# In no extra of ours: who plays there has it.
+ELSEWHERE = {
+    "inspect_ai",
+    "kaggle_environments",
+    "open_spiel",
+    "openenv",
+    "pyspiel",
+    "stable_baselines3",
+    "textarena",
+    "verifiers",
+}
+
+
+def test_every_imported_library_is_declared():
+    core = {Requirement(each).name for each in PROJECT["dependencies"]}
+    known = {*sys.stdlib_module_names, *LAYERS, *core, *EXTRAS, *ELSEWHERE}
+    assert {names(path): unknown for path in SOURCES if (unknown := imports(path) - known)} == {}
 
 
 def test_rules_need_the_standard_library_only():
@@ -187,9 +209,6 @@ def test_repository_names_no_private_path():
 
 
 # -- The lock file, the constraints and the notes for contributors agree with the project------------------------
-
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def text(name: str) -> str:

@@ -97,7 +97,7 @@ def test_headline_and_interval_equal_those_of_loops():
     assert [arm.name for arm in board.arms] == sorted(arms, key=lambda name: -mean(map(by_hand, arms[name])))
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.05, 1.0, -1.0])
+@pytest.mark.parametrize("shift", [0.05, 1.0, -1.0])
 def test_difference_and_verdict_equal_those_of_loops(shift):
     arms = made_up_arms(shift)
     ((found,),) = (board.compared for board in boards(rows_of(arms), "old", EFFECT))

@@ -197,9 +197,8 @@ def test_full_disk_loses_no_committed_round(path, tmp_path):
         commit(ledger, committed[-1] + 1)
 
 
-@pytest.mark.parametrize(
-    "statement", [5, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 3, 9, 15, 19))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("statement", [1, 2, 3, 5, 9, 15, 19])
 def test_kill_inside_a_transaction(path, tmp_path, statement):
     with Ledger(path) as ledger:
         before = ledger.fingerprint()
@@ -220,6 +219,7 @@ def test_kill_inside_a_transaction(path, tmp_path, statement):
         assert ledger.next_round == 3
 
 
+@pytest.mark.slow
 def test_file_alone_has_all_rounds_after_a_kill(path, tmp_path):
     done = child(tmp_path, path, "commit(ledger, 2)\nos.kill(os.getpid(), signal.SIGKILL)")
     assert done.returncode == -signal.SIGKILL, done

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from league.settings.layers import YamlError, read_yaml, write_yaml
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.one_of(
         st.binary(max_size=200), st.text(max_size=200), st.text("env: {}[]&*!|>-\n\t\"'#%@`maxtursd0123", max_size=80)
@@ -67,7 +67,6 @@ plain = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(plain)
 def test_write_read_round_trip(data):
     assert repr(read_yaml(write_yaml({"key": data}))[0]) == repr({"key": data}), "types and order too"

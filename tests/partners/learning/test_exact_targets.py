@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -166,16 +167,15 @@ def test_bounded_best_response_is_refused():
         ExactTargets(EQUAL, RULES, one_pool(), effort=1).regrets(turns, MOST)
 
 
-@pytest.mark.parametrize("head", ["factored", "joint"])
-@pytest.mark.parametrize("sorted_items", [True, False])
-def test_log_probs_by_number_match_play(head, sorted_items):
-    network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
-    network.head.weight.data.mul_(300)
+def test_log_probs_by_number_match_play():
     turns = queried_turns(seat_occupant("linear"), 1, seat_occupant("tough"))[1].turns
-    read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
-    said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
-    probs = said.log_probs_by_number(MOST).exp().t().detach().numpy()
-    assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
+    for head, sorted_items in product(("factored", "joint"), (True, False)):
+        network = PolicyNetwork(NetworkShape(hidden=(16,), head=head, sorted_items=sorted_items), seed=3)
+        network.head.weight.data.mul_(300)
+        read = network.prepare(torch.from_numpy(network.adapter.encode(turns)))
+        said = network.distribution(network.evaluate(read)[0], torch.from_numpy(network.mask(turns)), read)
+        probs = said.log_probs_by_number(MOST).exp().t().detach().numpy()
+        assert probs == pytest.approx(NetworkPartner(network).probs(turns, MOST), abs=1e-5) and probs.max() > 0.2
 
 
 def test_regret_loss_by_hand():

@@ -229,6 +229,7 @@ def save_killed_after(steps: int, note: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.slow
 def test_killed_save_is_atomic(tmp_path):
     codes, is_new = [], []
     while 0 not in codes:
