@@ -25,7 +25,7 @@ from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import ProvenanceError, identity
 from partners.rosters import roster
-from tests.command import HERE, in_process
+from tests.command import HERE, in_process, run_dond
 
 SMALL = {
     "members": ["heuristic", "tough"],

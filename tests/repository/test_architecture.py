@@ -39,7 +39,14 @@ def tree_of(path: Path) -> ast.Module:
 @cache
 def import_lines(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """Every import of a file, wherever it stands."""
-    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    found, blocks = [], [tree_of(path)]
+    while blocks:
+        for node in ast.iter_child_nodes(blocks.pop()):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found.append(node)
+            elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):  # no expression holds one
+                blocks.append(node)
+    return found
 
 
 def imports(path: Path, top_level_only: bool = False) -> set[str]:

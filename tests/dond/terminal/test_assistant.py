@@ -13,10 +13,12 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
 from tests.command import HERE, PROGRAM
 
-mcp = pytest.importorskip("mcp")
-
-
 OCCUPANTS = ("tough", "heuristic")
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    pytest.importorskip("mcp")
 
 
 def served():
@@ -27,6 +29,8 @@ def served():
 
 def played(*calls: tuple[str, dict[str, object]], server):
     """The text of each call, and whether it is an error; then the tools."""
+
+    import mcp  # of an optional library, and slow to load
 
     async def play():
         async with mcp.Client(server) as client:
@@ -41,6 +45,8 @@ NEW = {"partner": "heuristic", "seat": 0, "seed": 5}
 
 
 def test_a_client_plays_a_game_to_its_end():
+    import mcp
+
     command, *words = map(str, PROGRAM)  # in a process of its own
     server = mcp.StdioServerParameters(command=command, args=[*words, "serve", "--mcp", *OCCUPANTS], env=HERE)
     moves = (("new_game", NEW), ("propose", {"books": 0, "hats": 0, "balls": 0}), ("look", {}))

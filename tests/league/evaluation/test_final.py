@@ -358,22 +358,17 @@ def tiny_league(folder: Path, split: str = "train", **lists: list[str]):
     return find_run(folder)
 
 
-def test_known_opponents_are_noted(tmp_path):
+def test_known_opponents_are_noted_and_the_ledger_stays(tmp_path):
     members, heldout = ["heuristic", "mixture(of=['conceder', 'linear'])"], ["conceder", "nash_seeker"]
-    found = evaluate_run(tiny_league(tmp_path, "all", members=members, heldout=heldout), sample=4)
-    trained_with, views = found.notes[1:]
-    assert trained_with.startswith("main") and trained_with.endswith("conceder")
-    assert views.startswith("main") and views.endswith("split all")
-
-
-def test_evaluation_leaves_the_ledger(tmp_path):
-    run = tiny_league(tmp_path, members=["heuristic"], heldout=["tough"])
+    run = tiny_league(tmp_path, "all", members=members, heldout=heldout)
     with Ledger(run.path / "ledger.sqlite") as ledger:
         before = ledger.fingerprint()
-    found = evaluate_run(run, sample=2, sampling=True)
-    assert "sampled" in found.notes[0]
+    sampled, trained_with, views = evaluate_run(run, sample=2, sampling=True).notes
     with Ledger(run.path / "ledger.sqlite") as ledger:
         assert ledger.fingerprint() == before
+    assert "sampled" in sampled
+    assert trained_with.startswith("main") and trained_with.endswith("conceder")
+    assert views.startswith("main") and views.endswith("split all")
 
 
 @pytest.mark.slow  # the roster dev has members whose best responses take long

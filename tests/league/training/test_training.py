@@ -89,6 +89,22 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return [{name: row[name] for name in COLUMNS if name not in CLOCK} for row in csv.DictReader(file)]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """The folder of a finished training; whoever changes it copies it."""
+    folder = tmp_path_factory.mktemp("whole")
+    run_until(settings(folder), folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def with_past_selves(tmp_path_factory) -> Path:
+    """The same with past selves."""
+    folder = tmp_path_factory.mktemp("with_past_selves")
+    run_until(settings(folder, "training.past_selves=0.5"), folder / "run")
+    return folder / "run"
+
+
 def run_until(config: TrainConfig, folder: Path, stop: int | None = None) -> Watching:
     folder.mkdir(exist_ok=True)
     watching = Watching(stop)
@@ -173,10 +189,9 @@ def test_a_run_with_a_broken_reward_goes_back_to_its_last_update(tmp_path):
         *(pytest.param(each, marks=pytest.mark.slow) for each in ("a flipped bit", "cut short", "no tensors")),
     ],
 )
-def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, damage):
-    config = settings(tmp_path, "training.past_selves=0.5")
-    folder = tmp_path / "run"
-    run_until(config, folder)
+def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_path, with_past_selves, damage):
+    config, folder = settings(tmp_path, "training.past_selves=0.5"), tmp_path / "run"
+    shutil.copytree(with_past_selves, folder)
     whole, whole_rows, saved = fingerprint(folder), rows(folder), checkpoints(folder)
     broken = saved[-2:] if damage == "both newest" else saved[-1:]
     for note in broken:
@@ -197,14 +212,13 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_with_a_warning(tmp_pa
     assert fingerprint(folder) == whole and rows(folder) == whole_rows
 
 
-def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path):
+def test_a_row_cut_short_by_a_crash_is_written_again(tmp_path, whole):
     config = settings(tmp_path)
-    run_until(config, tmp_path / "whole")
     run_until(config, tmp_path / "cut", 5)
     with (tmp_path / "cut" / "progress.csv").open("a") as file:
         file.write("6,2")  # of "6,28.,..."
     run_until(config, tmp_path / "cut")
-    assert rows(tmp_path / "cut") == rows(tmp_path / "whole")
+    assert rows(tmp_path / "cut") == rows(whole)
 
 
 def test_damaged_log_is_kept(tmp_path):
@@ -262,10 +276,8 @@ def test_closing_score_reaches_the_trackers(tmp_path):
     )
 
 
-def test_every_checkpoint_can_sit_in_a_seat(tmp_path):
-    folder = tmp_path / "run"
-    run_until(settings(tmp_path, "training.past_selves=0.5"), folder)
-    for path in checkpoints(folder):
+def test_every_checkpoint_can_sit_in_a_seat(with_past_selves):
+    for path in checkpoints(with_past_selves):
         assert seat_occupant({"kind": "checkpoint", "path": str(path)}).traits.learned
         assert load_checkpoint(path).network().shape.hidden == (8,)
 
@@ -319,12 +331,11 @@ def test_replaced_checkpoint_of_the_partner_is_refused(tmp_path):
     assert fingerprint(tmp_path / "run") == fingerprint(tmp_path / "whole")
 
 
-def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path):
-    run_until(settings(tmp_path), tmp_path / "whole")
+def test_where_it_lies_and_what_is_logged_may_change_on_resume(tmp_path, whole):
     run_until(settings(tmp_path), tmp_path / "run", 2)
     (tmp_path / "run").rename(tmp_path / "moved")
     run_until(settings(tmp_path, "logging.output_dir=elsewhere", "logging.tensorboard=true"), tmp_path / "moved")
-    assert fingerprint(tmp_path / "moved") == fingerprint(tmp_path / "whole")
+    assert fingerprint(tmp_path / "moved") == fingerprint(whole)
     assert any(path.name.startswith("events.out.tfevents") for path in (tmp_path / "moved").iterdir())
 
 
