@@ -29,7 +29,6 @@ def served():
 
 def played(*calls: tuple[str, dict[str, object]], server):
     """The text of each call, and whether it is an error; then the tools."""
-
     import mcp  # of an optional library, and slow to load
 
     async def play():
