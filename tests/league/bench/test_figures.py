@@ -1,4 +1,4 @@
-"""Figures of a submission: by hand, and equal to what the statistics over seeds make of the same scores."""
+"""Figures of a benchmark line: noise, intervals and slices by hand, and that intervals cover."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dond_marl.scenarios.sources import PARTS, open_source
+from dond_marl.scenarios.sources import PARTS, lewis_space, open_source
 from dond_marl.statistics import GROUPS, scenario_groups
 from league.bench.figures import MEASURES, CellMeans, PartnerGames, noisy_mean
 from league.bench.protocol import ALL, HEADLINE, Field, lewis_field
@@ -82,3 +82,21 @@ def test_invalid_games_are_left_out():
     points[0, 0, :100] = np.nan
     mean = CellMeans({"partner": games_of(points, field)}, field).mean("points", [(0, 0)], ALL)
     assert (mean.mean, mean.n) == (1.0, 200)
+
+
+# -- The interval of a benchmark's mean, where all scenarios are played and only the noise of t
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replicates", [2, 4])
+def test_interval_covers_with_shared_noise(replicates):
+    """Every scenario has its own mean; chance comes half to the game, renamings alike, and half to the scenario."""
+    groups, rng, hits = scenario_groups(lewis_space()), np.random.default_rng(replicates), []
+    orbit = np.unique(groups, return_inverse=True)[1]
+    means = 5 + 3 * rng.standard_normal(len(groups))  # fixed: the set is what it is
+    for _ in range(1000):
+        luck = rng.standard_normal((replicates, orbit.max() + 1))[:, orbit]
+        values = means + luck + rng.standard_normal((replicates, len(groups)))
+        mean, variance, _ = noisy_mean(Tally.of(values, groups))
+        hits.append(abs(mean - means.mean()) <= 1.96 * math.sqrt(variance))
+    assert 0.93 <= np.mean(hits) <= 0.97
