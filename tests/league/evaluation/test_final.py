@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from dond.terminal.tables import print_sections
-from dond_marl.game import SEATS, Act, Rules, Scenario
+from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import parse_spec
-from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
-from dond_marl.seats import Traits, decide
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Traits
 from league.evaluation.evaluate import LAST
 from league.evaluation.final import BOUND, BY_ODDS, EXACT, NONE, final_evaluation
 from league.evaluation.matches import BOTH
@@ -29,37 +29,15 @@ from league.tables.final import final_figures, worst_share, write_final_files
 from partners.rosters import DEV, roster
 from tests.command import dond, in_process
 from tests.killing import run
+from tests.league.evaluation.test_evaluate import BY_HAND, Agrees, Broken
 
 ROOT = Path(__file__).resolve().parents[3]
-# One book, one hat, one ball; tests/league/evaluation/test_evaluate.py lists what every split is worth.
-TABLE = pack([Scenario((1, 1, 1), ((6, 4, 0), (2, 3, 5))), Scenario((1, 1, 1), ((8, 1, 1), (1, 1, 8)))])
-BY_HAND = ScenarioSource("uniform", table=TABLE)
-
-
-class Agrees:
-    """Opens with an offer of its own, and agrees to every offer."""
-
-    traits = Traits(deterministic=True, memoryless=True)
-
-    def __init__(self, keeps=(0, 1, 1)):
-        self.keeps = np.array(keeps)
-
-    def act(self, turns):
-        offered = turns.act_mask[:, Act.AGREE]
-        return decide(np.where(offered, Act.AGREE, Act.PROPOSE), np.where(offered[:, None], 0, self.keeps))
 
 
 class Remembers(Agrees):
     """The same, with a declared memory of more than the last act."""
 
     traits = Traits(deterministic=True)
-
-
-class Broken(Agrees):
-    """Fails at its first act."""
-
-    def act(self, turns):
-        raise RuntimeError("lost my notes")
 
 
 @pytest.fixture(scope="module")

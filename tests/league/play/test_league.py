@@ -52,11 +52,6 @@ def same_on(tmp_path, config, *backends):
 
 
 @pytest.mark.slow
-def test_two_workers_write_the_ledger_of_one_process(tmp_path):
-    same_on(tmp_path, write_settings(tmp_path, 3), ["--workers", 2])
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_all_backends_write_the_same_ledger_and_weights(tmp_path):
     backends = [["--backend", "process", "--workers", 1], ["--workers", 2], ["--workers", 4]]

@@ -82,15 +82,6 @@ def test_kill_inside_a_write_loses_one_round(tmp_path, where, uninterrupted):
     assert final(folder) == uninterrupted
 
 
-@pytest.mark.slow
-def test_workers_do_not_change_a_league_that_learns(tmp_path):
-    played = []
-    for workers in (1, 2, 4):
-        assert run("--config", write_settings(tmp_path, 4, f"by_{workers}"), "--workers", str(workers)).returncode == 0
-        played.append(final(tmp_path / f"by_{workers}" / "0001"))
-    assert played[0] == played[1] == played[2]
-
-
 @pytest.fixture(scope="module")
 def six_rounds(tmp_path_factory) -> tuple[str, Path]:
     """The output of a league of six rounds, and the folder of its run."""
