@@ -62,7 +62,7 @@ RULES = (
     Rule(r"dond bench .*(--run|checkpoints)", skip="see tests/league/bench"),
     Rule(r"git clone|dond bench .*people_dev", skip="network; see tests/partners/rosters"),
     Rule(r"dond bench .*--adversary", skip="minutes; see tests/league/evaluation/test_best_reply.py"),
-    Rule(r"dond bench .*test2", skip="each is logged; see tests/league/bench/test_held_out.py"),
+    Rule(r"dond bench .*test2", skip="each is logged; see tests/league/bench/test_results.py"),
     Rule(r"dond bench", "--sample 20 --allow-uncommitted", slow=True),
     Rule(r"dond train --resume"),
     Rule(r"dond train .*--algo bc", "--set training.epochs=1", needs="data"),
