@@ -15,9 +15,8 @@ from dond.terminal.tables import ConsoleOutput, print_section
 from dond.terminal.training import with_bar
 from dond_marl.statistics import Estimate
 from league.figures.rows import Figure
-from league.results.league import in_words
 from league.results.progress import PlainWatcher, status_parts
-from league.results.training import TrainWatcher, training_status
+from league.results.training import training_status
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.training import TrainConfig
@@ -149,30 +148,6 @@ def test_an_80_column_terminal_shows_decisions_time_left_and_score_in_one_line(t
     screen.print(with_bar(" · ".join(training_status(training)), 0.05, 80))
     (line,) = screen.file.getvalue().splitlines()
     assert len(line) <= 80 and "46,050" in line and "s left" in line and "3.27" in line
-
-
-def test_the_line_at_the_start_breaks_between_words(training):
-    for terminal, width, most in ((True, 80, 80), (False, 160, 100)):
-        screen = console(width, terminal=terminal)
-        TrainWatcher(ConsoleOutput(screen)).on_open(training, Path("runs/ppo_fast/0001"))
-        lines = screen.file.getvalue().splitlines()
-        words = " ".join(line.strip() for line in lines).split()
-        assert {"46,050", "ppo", "none"} <= set(words)
-        assert max(map(len, lines)) <= most
-        assert lines[-1].endswith(" runs/ppo_fast/0001")
-
-
-@pytest.mark.parametrize(
-    ("kept", "said"),
-    [
-        ("39.2% regret: scores unknown of unknown", "39.2% regret: they have not met, so everything is left to gain"),
-        ("2.0% regret: scores 3.10 of unknown", "2.0% regret: scores 3.10; what others score is not known"),
-        ("2.0% regret: scores 3.10 of 7.00", "2.0% regret: scores 3.10 where 7.00 can be had"),
-        ("its 1 rounds are over", "its 1 round is over"),
-    ],
-)
-def test_reasons_of_the_ledger_are_shown_in_words(kept, said):
-    assert in_words(kept) == said
 
 
 def test_steps_of_the_closing_analysis_are_shown_in_place():
