@@ -169,20 +169,22 @@ SETTINGS = ("pydantic", "yaml")  # libraries of settings, which a command withou
 NOT_IN_HELP = ("scipy", "matplotlib", "jinja2", "starlette")
 
 
-@pytest.mark.parametrize(
-    ("code", "unused"),
-    [
-        ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
-        ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
-        ("from dond.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
-        ("import dond.cli.play", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
-        ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
-    ],
+STEPS = (  # from the lightest to the heaviest, in one process
+    ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+    ("import dond.cli.play", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+    ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
+    ("main(['catalogue'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
+    ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
+    ("from league import train", ("torch", "pandas", "scipy")),
 )
-def test_heavy_libraries_are_loaded_where_they_are_used(code, unused):
-    code = f"import sys; {code}; print([m for m in {unused} if m in sys.modules])"
+
+
+def test_heavy_libraries_are_loaded_where_they_are_used():
+    steps = [f"{code}\nprint('loaded', [m for m in {unused} if m in sys.modules])" for code, unused in STEPS]
+    code = "\n".join(["import sys", *steps])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded ")]
+    assert dict(zip(STEPS, loaded, strict=True)) == dict.fromkeys(STEPS, "loaded []")
 
 
 # These seed the global generators for code of other projects, which draws from them.

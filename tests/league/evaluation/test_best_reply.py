@@ -101,7 +101,7 @@ def test_declared_memory_is_exact():
 # -- A trained exploiter gains from policies with and without memory, at most what an exact bes
 
 
-FEW = 2_000  # decisions
+FEW = 1_000  # decisions
 
 
 def test_best_of_the_seeds_gains_from_an_easy_policy():

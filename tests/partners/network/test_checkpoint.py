@@ -336,7 +336,7 @@ def test_numpy_partner_matches_torch(name, greedy, tmp_path):
     assert usual.traits == single.traits
     alike = []
     for position in positions(
-        usual, max_count=policy.shape.max_count, games=4, seed=7, sources=SOURCES, variants=VARIANTS[:4]
+        usual, max_count=policy.shape.max_count, games=4, seed=7, sources=SOURCES, variants=(VARIANTS[1], VARIANTS[3])
     ):
         one, other = usual.act(position.turns), single.act(position.turns)
         same = (one.act_type == other.act_type) & (one.oA == other.oA).all(axis=1)
