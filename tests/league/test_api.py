@@ -15,7 +15,6 @@ from dond_marl.scenarios.sources import ScenarioError
 from league import benchmark, evaluate_league, evaluate_pair, open_league, play_league, train
 from league.api import DryRun, check_benchmark, check_pair
 from league.ledger.run_directory import RunNotFound
-from league.play.devices import DeviceError
 from league.settings.read import ConfigError
 from partners.learning.first_weights import FirstWeightsError
 from partners.llm.client import SetupError
@@ -181,19 +180,13 @@ def test_benchmark_appends_its_row(here):
     ("settings", "error"),
     [
         ({"training.lrr": 1}, ConfigError),
-        ({"env.partner": "nobody"}, ConfigError),
         ({"env.partner": TEST_MEMBER}, ProvenanceError),
         ({"env.scenarios": "self_play", "env.data_dir": "nowhere"}, DataError),
         ({"training.init_from": "nowhere.json"}, FirstWeightsError),
-        ({"training.device": "cuda"}, DeviceError),
         (["training.lr=1"], InputError),
     ],
 )
 def test_train_refuses(settings, error, here):
-    if error is DeviceError:
-        torch = pytest.importorskip("torch")
-        if torch.cuda.is_available():
-            pytest.skip("this machine has the device")
     with pytest.raises(error):
         train(settings=settings)
     assert not (here / "runs").exists()
@@ -208,18 +201,12 @@ def test_train_refuses_cloning(here):
     ("settings", "options", "error"),
     [
         ({"league.round": 1}, {}, ConfigError),
-        ({"members": ["nobody"]}, {}, ConfigError),
         ({"members": ["heuristic", TEST_MEMBER]}, {}, ConfigError),
         ({"members": ["checkpoint(path='nowhere.json')"]}, {}, OccupantNameError),
-        ({"members": ["heuristic"], "learners": [{"name": "main", "device": "cuda"}]}, {}, DeviceError),
         ({}, {"workers": 0}, InputError),
     ],
 )
 def test_play_league_refuses(settings, options, error, here):
-    if error is DeviceError:
-        torch = pytest.importorskip("torch")
-        if torch.cuda.is_available():
-            pytest.skip("this machine has the device")
     with pytest.raises(error):
         play_league("league_scripted.yaml", settings, **options)
     assert not (here / "runs").exists()
@@ -229,7 +216,6 @@ def test_play_league_refuses(settings, options, error, here):
     ("pair", "options", "error"),
     [
         (("nobody", "tough"), {}, OccupantNameError),
-        (("tough", "nobody"), {}, OccupantNameError),
         (("tough", "heuristic"), {"split": "vali"}, ScenarioError),
         (("equilibrium", "heuristic"), {"scenarios": "uniform"}, InputError),
         (("tough", "heuristic"), {"sample": 0}, InputError),
@@ -274,7 +260,6 @@ def test_policy_of_unknown_provenance_is_not_measured_by_the_test_roster(here):
         ("nobody", ["dev"], {}),
         ("tough", [], {}),
         ("tough", ["dev", "heuristic"], {}),
-        ("tough", ["nobody"], {}),
     ],
 )
 def test_benchmark_refuses(member, against, options, here):

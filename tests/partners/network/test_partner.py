@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.conformance import VARIANTS, check_in_another_process, check_partner, positions
+from dond_marl.conformance import VARIANTS, check_partner, positions
 from dond_marl.game import Act, Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
@@ -61,15 +61,6 @@ def test_network_partner_conforms(shape, greedy):
         sources=("by_hand",),
         variants=VARIANTS[:4],
     )
-
-
-@pytest.mark.slow
-def test_another_process_gets_the_same_answers():
-    partners = {
-        "sampled": NetworkPartner(network(max_count=10)),
-        "greedy": NetworkPartner(network(max_count=10), greedy=True),
-    }
-    check_in_another_process(partners, games=4, sources=("lewis",))
 
 
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
