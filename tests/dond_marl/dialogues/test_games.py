@@ -200,20 +200,19 @@ def val(data_dir):
     return human_positions("val", REJECTS, data_dir)
 
 
-def test_training_positions_hold_no_held_out_view(data_dir):
-    trainable, complete = (human_positions("val", REJECTS, data_dir, trainable_only=flag) for flag in (True, False))
+def test_training_positions_hold_no_held_out_view(data_dir, val):
+    trainable = human_positions("val", REJECTS, data_dir, trainable_only=True)
     drawn = Scenarios(trainable.counts, np.stack([trainable.my_utilities] * 2, axis=1))
-    every = Scenarios(complete.counts, np.stack([complete.my_utilities] * 2, axis=1))
+    every = Scenarios(val.counts, np.stack([val.my_utilities] * 2, axis=1))
     assert not np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any() and np.isin(view_numbers(every), HELD_OUT_VIEWS).any()
-    assert 0 < trainable.size < complete.size
+    assert 0 < trainable.size < val.size
 
 
-def test_positions_of_exact_games_are_their_turns(data_dir):
+def test_positions_of_exact_games_are_their_turns(data_dir, val):
     layout, rows = BaseLayout(4, 10), {}
-    positions = human_positions("val", REJECTS, data_dir)
-    for index, turns in positions.turns():
+    for index, turns in val.turns():
         for i, row in zip(index.tolist(), encode(turns, layout), strict=True):
-            rows.setdefault((positions.act[i], row.tobytes()), i)
+            rows.setdefault((val.act[i], row.tobytes()), i)
     compared = 0
     for game in games("val", data_dir):
         if not isinstance(game, GameRecord):
@@ -224,7 +223,7 @@ def test_positions_of_exact_games_are_their_turns(data_dir):
                 break
             turn = turn_of(state, prior="")
             i = rows[(action.act_type, encode(turn, layout)[0].tobytes())]
-            assert positions.counts[i].tolist() == list(game.scenario.counts)
+            assert val.counts[i].tolist() == list(game.scenario.counts)
             state = apply(state, action)
             compared += 1
     assert compared > 600

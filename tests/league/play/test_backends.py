@@ -63,7 +63,7 @@ def round_of(blobs):
     return [*matches([*ZOO, network(first.state)], first=2), first, second]
 
 
-@pytest.mark.parametrize("workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
+@pytest.mark.parametrize("workers", [1, *(pytest.param(number, marks=pytest.mark.slow) for number in (2, 4))])
 def test_workers_give_the_results_of_this_process(blobs, workers):
     tasks = round_of(blobs)
     alone = in_process(tasks, blobs)

@@ -419,7 +419,7 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
     assert (stored.training.algo, stored.hints.mode) == ("reinforce", "expert")
 
 
-@pytest.mark.parametrize("partner", ["boulware(exponent=2)", "{kind: mixture, of: zoo}", "mixture(of=[tough, nice])"])
+@pytest.mark.parametrize("partner", ["{kind: mixture, of: zoo}", "mixture(of=[tough, nice])"])
 @pytest.mark.parametrize("hint", [pytest.param("none", marks=pytest.mark.slow), "random"])
 def test_any_partner_and_any_hints_train(tmp_path, capsys, partner, hint):
     overrides = [f"env.partner={partner}", f"hints.mode={hint}", "training.num_train_steps=80"]
