@@ -31,7 +31,7 @@ NOTHING = Traits()
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_every_occupant_conforms(name):
-    check_partner(seat_occupant(name), games=6, sources=("uniform", "by_hand"), variants=VARIANTS[1:3])
+    check_partner(seat_occupant(name), games=6, sources=("uniform",), variants=VARIANTS[1:3])
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_violations_are_named(fault):
 @pytest.mark.parametrize("fault", ["remembers", "reads noise"])
 def test_declared_traits_are_allowed(fault):
     partner = Faulty(fault, Traits(deterministic=fault == "remembers", memoryless=fault != "remembers"))
-    check_partner(partner)
+    check_partner(partner, variants=VARIANTS[:4])
 
 
 class Counts:
@@ -148,11 +148,10 @@ def test_stateful_partner_fails_unless_remote():
     check_partner(Counts(Traits(remote=True)))
 
 
-@pytest.mark.parametrize("games", [1, 2])
-def test_few_games_are_enough_to_check(games):
-    check_partner(Faulty("none"), games=games)
+def test_one_game_is_enough_to_check():
+    check_partner(Faulty("none"), games=1)
     with pytest.raises(AssertionError):
-        check_partner(Faulty("agrees"), games=games)
+        check_partner(Faulty("agrees"), games=1)
 
 
 @pytest.mark.parametrize("games", [-1, 0, 1.5, True])

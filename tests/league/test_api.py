@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from html import escape
 
 import numpy as np
@@ -17,7 +15,6 @@ from dond_marl.scenarios.sources import ScenarioError
 from league import benchmark, evaluate_league, evaluate_pair, open_league, play_league, train
 from league.api import DryRun, check_benchmark, check_pair
 from league.ledger.run_directory import RunNotFound
-from league.play.devices import DeviceError
 from league.settings.read import ConfigError
 from partners.learning.first_weights import FirstWeightsError
 from partners.llm.client import SetupError
@@ -25,7 +22,7 @@ from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import ProvenanceError, identity
 from partners.rosters import roster
-from tests.command import HERE, in_process, run_dond
+from tests.command import in_process
 
 SMALL = {
     "members": ["heuristic", "tough"],
@@ -81,13 +78,10 @@ def test_league_is_the_commands_league(here):
 def test_one_file_of_scenarios_serves_league_training_and_evaluation(here):
     (here / "own.txt").write_text("1,2,2 4,1,2 0,4,1\n3,1,1 1,3,4 2,2,1\n")
     source = {"env.scenarios": "own.txt"}
-    folder = play_league("league_scripted.yaml", {**SMALL, **source}, seed=4).folder
+    assert play_league("league_scripted.yaml", {**SMALL, **source}, seed=4).points
     pair = evaluate_pair("tough", scenarios="own.txt", max_turns=4)
     assert pair.evaluation.scenarios.size == 2 and pair.evaluation.source.label == "uniform, own.txt"
     assert 0 <= train(settings={"env.partner": "tough", "env.max_turns": 3, **TRAINING, **source}).points.mean <= 10
-    (here / "own.txt").write_text("1,2,2 4,1,2 0,4,1\n")
-    again = run_dond("league", "--resume", folder, cwd=here)
-    assert again.returncode == 1 and "other scenarios" in again.stderr  # the ledger has the file's digest
 
 
 def test_training_leaves_a_policy_that_plays(here, capsys):
@@ -186,19 +180,13 @@ def test_benchmark_appends_its_row(here):
     ("settings", "error"),
     [
         ({"training.lrr": 1}, ConfigError),
-        ({"env.partner": "nobody"}, ConfigError),
         ({"env.partner": TEST_MEMBER}, ProvenanceError),
         ({"env.scenarios": "self_play", "env.data_dir": "nowhere"}, DataError),
         ({"training.init_from": "nowhere.json"}, FirstWeightsError),
-        ({"training.device": "cuda"}, DeviceError),
         (["training.lr=1"], InputError),
     ],
 )
 def test_train_refuses(settings, error, here):
-    if error is DeviceError:
-        torch = pytest.importorskip("torch")
-        if torch.cuda.is_available():
-            pytest.skip("this machine has the device")
     with pytest.raises(error):
         train(settings=settings)
     assert not (here / "runs").exists()
@@ -213,18 +201,12 @@ def test_train_refuses_cloning(here):
     ("settings", "options", "error"),
     [
         ({"league.round": 1}, {}, ConfigError),
-        ({"members": ["nobody"]}, {}, ConfigError),
         ({"members": ["heuristic", TEST_MEMBER]}, {}, ConfigError),
         ({"members": ["checkpoint(path='nowhere.json')"]}, {}, OccupantNameError),
-        ({"members": ["heuristic"], "learners": [{"name": "main", "device": "cuda"}]}, {}, DeviceError),
         ({}, {"workers": 0}, InputError),
     ],
 )
 def test_play_league_refuses(settings, options, error, here):
-    if error is DeviceError:
-        torch = pytest.importorskip("torch")
-        if torch.cuda.is_available():
-            pytest.skip("this machine has the device")
     with pytest.raises(error):
         play_league("league_scripted.yaml", settings, **options)
     assert not (here / "runs").exists()
@@ -234,7 +216,6 @@ def test_play_league_refuses(settings, options, error, here):
     ("pair", "options", "error"),
     [
         (("nobody", "tough"), {}, OccupantNameError),
-        (("tough", "nobody"), {}, OccupantNameError),
         (("tough", "heuristic"), {"split": "vali"}, ScenarioError),
         (("equilibrium", "heuristic"), {"scenarios": "uniform"}, InputError),
         (("tough", "heuristic"), {"sample": 0}, InputError),
@@ -279,7 +260,6 @@ def test_policy_of_unknown_provenance_is_not_measured_by_the_test_roster(here):
         ("nobody", ["dev"], {}),
         ("tough", [], {}),
         ("tough", ["dev", "heuristic"], {}),
-        ("tough", ["nobody"], {}),
     ],
 )
 def test_benchmark_refuses(member, against, options, here):
@@ -298,9 +278,3 @@ def test_benchmark_finds_damaged_results_before_the_first_game(here):
 def test_league_folder_must_exist(call, here):
     with pytest.raises(RunNotFound):
         call("nowhere")
-
-
-def test_import_loads_no_heavy_library():
-    code = "import sys; from league import train; print({'torch', 'pandas', 'scipy'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=HERE, check=True)
-    assert done.stdout.strip() == "set()"

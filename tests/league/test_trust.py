@@ -11,14 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from dond.table.session import write_down
 from dond.web.league_follower import DAMAGED, Follower
 from dond_marl.errors import Notice, UntrustedError, printable_text
+from dond_marl.files import atomic_replace
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import ANYTHING, Spec, expand_run_name, parse_spec, pin_spec, read_spec
 from dond_marl.records.record import record_of, to_line
 from league import open_league
+from league.bench.results import append
 from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
 from league.settings.layers import presets_folder, read_yaml, write_yaml
+from partners.network.checkpoint import pack
 from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -157,8 +162,13 @@ def inside_with_settings(planted: Planted, tmp_path: Path, monkeypatch: pytest.M
     return Path("runs/0001"), planted.folder
 
 
-@pytest.mark.parametrize("place", [beside, inside_with_settings])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        *((command, beside) for command in COMMANDS),
+        *((command, inside_with_settings) for command in ("export", "resume")),
+    ],
+)
 def test_a_planted_run_executes_and_sends_nothing(command, place, planted, service, tmp_path, monkeypatch):
     run, folder = place(planted, tmp_path, monkeypatch)
     done = in_process(*words_of(command, run, tmp_path), cwd=folder)
@@ -188,6 +198,7 @@ def test_own_run_that_needs_something_asks_when_it_is_resumed(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text(EVIL.replace("MARK", str(tmp_path / "executed")))
     text = SETTINGS.replace("FOLDER", "runs").replace("kind: pushover", "kind: 'evil.py:Evil'")
+    text = text.replace(", responses: exact", "")
     Path("league.yaml").write_text(text)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     refused = in_process("league", "--resume", "runs/0001")
@@ -362,3 +373,64 @@ def test_other_tables_than_ours_are_refused(honest, tmp_path):
     for ledger in (Ledger, ReadLedger):
         with pytest.raises(LedgerError):
             ledger(path)
+
+
+# -- Names and links that another person puts into a run damage no file of the user's
+
+
+@pytest.fixture
+def run(honest, tmp_path) -> Path:
+    """A copy of the run, as another person would send it."""
+    return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
+
+
+@pytest.fixture
+def mine(tmp_path) -> Path:
+    """A file of the user's, outside the run."""
+    path = tmp_path / f"model{SUFFIX}"
+    path.write_text("mine")
+    return path
+
+
+def test_a_path_in_place_of_a_blobs_name_deletes_nothing(run, mine):
+    with Ledger(run / "ledger.sqlite") as ledger:
+        last = ledger.next_round - 1
+        expected = ledger.fingerprint()
+        ledger._db.execute("UPDATE states SET blob = ? WHERE round = ?", (str(mine.with_suffix("")), last))
+        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(last), last))
+    assert in_process("league", "--resume", run).returncode == 0
+    with ReadLedger(run / "ledger.sqlite") as ledger:
+        assert ledger.fingerprint() == expected  # the round was played again
+    assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["PATH", "../model", "A" * 64, "a" * 63, "a" * 64 + "\n", "a" * 64 + "/.."])
+def test_blobs_have_digests_as_names(name, mine, tmp_path):
+    name = str(mine.with_suffix("")) if name == "PATH" else name
+    folder = tmp_path / "blobs"
+    before, now = write_blob(folder, pack({}, {RESERVOIR_KEY: name})), write_blob(folder, pack({}))
+    forget_reservoir(folder, before, now)
+    assert mine.exists()
+    with pytest.raises(BlobError, match="no name of weights"):
+        read_content(folder, name)
+
+
+def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):
+    path = tmp_path / "page.html"
+    path.symlink_to(mine)
+    names = set()
+    for text in ("one", "two"):
+        with atomic_replace(path) as temporary:
+            temporary.write_text(text)
+            names.add(temporary.name)
+    assert len(names) == 2 and not path.is_symlink() and path.read_text() == "two" and mine.read_text() == "mine"
+
+
+def test_nothing_is_added_to_a_link(mine, tmp_path):
+    (tmp_path / "games.jsonl").symlink_to(mine)
+    state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
+    with pytest.raises(OSError, match="is a link"):
+        write_down(record_of(state, ("human", "tough")), tmp_path / "games.jsonl")
+    with pytest.raises(OSError, match="is a link"):
+        append(tmp_path / "games.jsonl", {})
+    assert mine.read_text() == "mine"

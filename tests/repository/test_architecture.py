@@ -15,11 +15,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from dond_marl.errors import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("dond_marl", "hints", "partners", "league", "dond")
 SOURCES = [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.py"))
 ALL = [*SOURCES, *EXPERIMENTS, *sorted((ROOT / "scripts").rglob("*.py"))]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 HEAVY = ("torch", "transformers", "groq", "ray", "supersuit")
 
 
@@ -36,7 +39,14 @@ def tree_of(path: Path) -> ast.Module:
 @cache
 def import_lines(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """Every import of a file, wherever it stands."""
-    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    found, blocks = [], [tree_of(path)]
+    while blocks:
+        for node in ast.iter_child_nodes(blocks.pop()):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                found.append(node)
+            elif isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):  # no expression holds one
+                blocks.append(node)
+    return found
 
 
 def imports(path: Path, top_level_only: bool = False) -> set[str]:
@@ -69,6 +79,25 @@ ON_SCREEN = ("click", "rich", "starlette", "uvicorn", "jinja2", "matplotlib")
 def test_only_dond_imports_libraries_of_screens_and_pages():
     files = [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "dond"]
     assert files and {names(path): found for path in files if (found := imports(path) & set(ON_SCREEN))} == {}
+
+
+# In no extra of ours: who plays there has it.
+ELSEWHERE = {
+    "inspect_ai",
+    "kaggle_environments",
+    "open_spiel",
+    "openenv",
+    "pyspiel",
+    "stable_baselines3",
+    "textarena",
+    "verifiers",
+}
+
+
+def test_every_imported_library_is_declared():
+    core = {Requirement(each).name for each in PROJECT["dependencies"]}
+    known = {*sys.stdlib_module_names, *LAYERS, *core, *EXTRAS, *ELSEWHERE}
+    assert {names(path): unknown for path in SOURCES if (unknown := imports(path) - known)} == {}
 
 
 def test_rules_need_the_standard_library_only():
@@ -140,20 +169,22 @@ SETTINGS = ("pydantic", "yaml")  # libraries of settings, which a command withou
 NOT_IN_HELP = ("scipy", "matplotlib", "jinja2", "starlette")
 
 
-@pytest.mark.parametrize(
-    ("code", "unused"),
-    [
-        ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
-        ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
-        ("from dond.cli.main import main; main(['catalogue'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
-        ("import dond.cli.play", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
-        ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
-    ],
+STEPS = (  # from the lightest to the heaviest, in one process
+    ("from dond.cli.main import main; main(['--help'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+    ("import dond.cli.play", (*HEAVY, *SETTINGS, *NOT_IN_HELP, "sqlite3")),
+    ("import dond_marl, partners, hints, partners.catalogue; from dond_marl import SingleAgentView", HEAVY),
+    ("main(['catalogue'])", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
+    ("import dond.cli.evaluate", (*HEAVY, *SETTINGS, *NOT_IN_HELP)),
+    ("from league import train", ("torch", "pandas", "scipy")),
 )
-def test_heavy_libraries_are_loaded_where_they_are_used(code, unused):
-    code = f"import sys; {code}; print([m for m in {unused} if m in sys.modules])"
+
+
+def test_heavy_libraries_are_loaded_where_they_are_used():
+    steps = [f"{code}\nprint('loaded', [m for m in {unused} if m in sys.modules])" for code, unused in STEPS]
+    code = "\n".join(["import sys", *steps])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    loaded = [line for line in done.stdout.splitlines() if line.startswith("loaded ")]
+    assert dict(zip(STEPS, loaded, strict=True)) == dict.fromkeys(STEPS, "loaded []")
 
 
 # These seed the global generators for code of other projects, which draws from them.
@@ -187,9 +218,6 @@ def test_repository_names_no_private_path():
 
 
 # -- The lock file, the constraints and the notes for contributors agree with the project------------------------
-
-
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def text(name: str) -> str:

@@ -6,7 +6,6 @@ nothing else can be imported there.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -28,7 +27,6 @@ from scripts.docs_site.extras import distributions
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OPTIONAL = PROJECT["optional-dependencies"]
-PACKAGES = ("dond_marl", "hints", "partners", "league", "dond")
 # Whose distribution is called otherwise, or that another one brings.
 DISTRIBUTION = {
     "PIL": "pillow",
@@ -38,17 +36,6 @@ DISTRIBUTION = {
     "pydantic_core": "pydantic",
     "tokenizers": "transformers",
     "yaml": "pyyaml",
-}
-# In no extra of ours: who plays there has it.
-ELSEWHERE = {
-    "inspect_ai",
-    "kaggle_environments",
-    "open_spiel",
-    "openenv",
-    "pyspiel",
-    "stable_baselines3",
-    "textarena",
-    "verifiers",
 }
 OURS = 2  # distributions of our own choice beside the ecosystem's three
 LIGHT = (
@@ -137,18 +124,6 @@ def test_extras_table_agrees_with_pyproject():
     for library, extra in EXTRAS.items():
         listed = {canonicalize_name(Requirement(each).name) for each in OPTIONAL[extra]}
         assert DISTRIBUTION.get(library, library) in listed, (library, extra)
-
-
-def test_every_imported_library_is_declared():
-    imported: dict[str, str] = {}
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            imported |= {name.split(".")[0]: str(path) for name in names}
-    core = {Requirement(each).name for each in PROJECT["dependencies"]}
-    known = {*sys.stdlib_module_names, *PACKAGES, *core, *EXTRAS, *ELSEWHERE}
-    assert {library: path for library, path in imported.items() if library not in known} == {}
 
 
 def test_bare_install_plays_scripted_partners_and_names_missing_extras(tmp_path):

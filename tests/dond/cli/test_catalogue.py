@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dond.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overview, plain
+from dond.cli.catalogue import DECLARED, Entry, entries, entry_of, full, overview
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from partners.scripted.heuristic import Heuristic
@@ -104,12 +104,6 @@ def test_foreign_names_and_texts_are_printed_inert():
     for parts in (overview([entry]), full([entry])):
         text = rendered(parts, 160)
         assert "[red]x[/red]" in text and "[bold]this[/bold]" in text
-
-
-def test_markup_of_docstrings_is_not_shown():
-    assert plain("As ``NiceNegotiator``, see\n :mod:`dond_marl.solvers.odds` and :class:`~a.b.C`.") == (
-        "As `NiceNegotiator`, see `dond_marl.solvers.odds` and `a.b.C`."
-    )
 
 
 def test_json_is_for_programs(capsys):

@@ -428,7 +428,7 @@ def test_ctrl_c_exits_with_130(tmp_path):
     while leaving is None:  # a signal just before the program reads is only heard with the next one
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            leaving = process.wait(timeout=20)
+            leaving = process.wait(timeout=2)
     _, error = process.communicate()
     assert leaving == 130
     assert "1 finished game" in error.decode() and str(RECORDS) in error.decode()

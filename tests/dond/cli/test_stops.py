@@ -200,9 +200,6 @@ def test_a_second_signal_ends_the_process_at_once(tmp_path, number):
     assert "nothing is written" in stop(process, number, tmp_path)[1]
 
 
-# -- twenty moments each ---------------------------------------------------------------------------------------------
-
-
 # -- ``dond serve``: occupants served in a process of its own, until it is stopped-------------------------------
 
 
@@ -217,16 +214,15 @@ def started(*names: str) -> tuple[subprocess.Popen[str], int]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected(number):
+def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected():
     process, port = started("heuristic", "boulware(exponent=4)")
     with closing(HTTPConnection("127.0.0.1", port)) as client:
         client.request("GET", "/v1/models")
         told = json.loads(client.getresponse().read())
         assert [model["id"] for model in told["data"]] == ["heuristic", "boulware(exponent=4)"]
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=600)
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + signal.SIGINT
     assert errors.strip().startswith("stopped: ") and len(errors.strip().splitlines()) == 1
     with pytest.raises(OSError, match=r"refused|Connection"):
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/v1/models")
@@ -251,4 +247,5 @@ def test_port_in_use_is_refused():
     result = in_process("serve", "heuristic", "--port", port)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=600)
+    assert process.returncode == 128 + signal.SIGTERM
     assert result.returncode == 2 and f"--port {port} " in result.stderr

@@ -42,7 +42,13 @@ def entered(page, address, look=lambda name: None):
     look("ready")
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(NARROW, "dark"), (WIDE, "light"), (WIDE, "dark"), (NARROW, "light")])
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        (NARROW, "dark"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"))),
+    ],
+)
 def test_axe_on_all_pages(server, browser, size, scheme):
     contexts = [browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce") for _ in range(5)]
     seen = set()

@@ -40,7 +40,7 @@ testclient = pytest.importorskip("starlette.testclient", reason="the pages come 
 @pytest.fixture(scope="module")
 def study():
     """A study of nine simulated participants, through its pages."""
-    settings = config(games=3, conditions="[conceder, person]")
+    settings = config(games=2, conditions="[conceder, person]")
     study = RunningStudy(settings, Journal(None))
     app = application(study)
     clients = [Forms(testclient.TestClient(app, base_url="http://127.0.0.1")) for _ in range(9)]

@@ -7,17 +7,31 @@ import re
 
 import pytest
 
+from dond.table.assistant import AssistantTable
+from dond_marl.game import Rules
+from dond_marl.occupants import seat_occupant
+from dond_marl.scenarios.sources import open_source
 from tests.command import HERE, PROGRAM
 
-mcp = pytest.importorskip("mcp")
+OCCUPANTS = ("tough", "heuristic")
 
 
-def played(*calls: tuple[str, dict[str, object]], occupants=("tough", "heuristic")):
-    """The text of each call, and whether it is an error, from a server in a process of its own; then the tools."""
+@pytest.fixture(autouse=True)
+def installed():
+    pytest.importorskip("mcp")
+
+
+def served():
+    """A server in this process."""
+    partners = {name: seat_occupant(name, one_game=True) for name in OCCUPANTS}
+    return AssistantTable(partners, open_source("lewis"), Rules()).server()
+
+
+def played(*calls: tuple[str, dict[str, object]], server):
+    """The text of each call, and whether it is an error; then the tools."""
+    import mcp  # of an optional library, and slow to load
 
     async def play():
-        command, *words = map(str, PROGRAM)
-        server = mcp.StdioServerParameters(command=command, args=[*words, "serve", "--mcp", *occupants], env=HERE)
         async with mcp.Client(server) as client:
             answers = [await client.call_tool(name, arguments) for name, arguments in calls]
             tools = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
@@ -30,7 +44,12 @@ NEW = {"partner": "heuristic", "seat": 0, "seed": 5}
 
 
 def test_a_client_plays_a_game_to_its_end():
-    answers, tools = played(("new_game", NEW), ("propose", {"books": 0, "hats": 0, "balls": 0}), ("look", {}))
+    import mcp
+
+    command, *words = map(str, PROGRAM)  # in a process of its own
+    server = mcp.StdioServerParameters(command=command, args=[*words, "serve", "--mcp", *OCCUPANTS], env=HERE)
+    moves = (("new_game", NEW), ("propose", {"books": 0, "hats": 0, "balls": 0}), ("look", {}))
+    answers, tools = played(*moves, server=server)
     assert set(tools) == {"new_game", "look", "propose", "insist", "agree", "walk_away"}
     assert set(tools["propose"]) == {"books", "hats", "balls"} and set(tools["agree"]) == set()
     (begun, *_), (proposed, error), (looked, _) = answers
@@ -49,6 +68,7 @@ def test_errors_are_texts_and_change_nothing():
         ("look", {}),
         ("walk_away", {}),
         ("propose", {"books": 0, "hats": 0, "balls": 0}),
+        server=served(),
     )
     assert [error for _, error in answers] == [True, True, False, True, True, False, False, True]
     texts = [text for text, _ in answers]
@@ -57,5 +77,6 @@ def test_errors_are_texts_and_change_nothing():
 
 
 def test_the_partner_is_any_occupant_and_opens_where_it_has_the_seat():
-    (begun, error), (again, _) = played(("new_game", {"seat": 1, "seed": 2}), ("new_game", {"seat": 1, "seed": 2}))[0]
+    new = ("new_game", {"seat": 1, "seed": 2})
+    (begun, error), (again, _) = played(new, new, server=served())[0]
     assert not error and begun == again and "1. they:" in begun and "tough" in begun

@@ -383,7 +383,7 @@ MEMORIES = {
 def test_policy_partner_plays_the_games_of_its_view(memory, seat):
     """One game after the other with the wrappers of Gymnasium, and all at once as a partner."""
     rules, options = {"disagree": "rejects"}, MEMORIES[memory]
-    scenarios = open_source("lewis").draw(np.random.default_rng(seat), 30)
+    scenarios = open_source("lewis").draw(np.random.default_rng(seat), 10)
     single = SingleAgentView(deal_or_no_dialog_v0.env(**rules), "linear", seat=seat)
     shown = view(single, "discrete", history=memory == "history")
     env, frames = shown, options.get("frames", 1)
@@ -407,7 +407,8 @@ def test_policy_partner_plays_the_games_of_its_view(memory, seat):
         assert games.act[row, : games.turns[row]].tolist() == [action.act_type for action in history]
         assert games.oA[row, : games.turns[row]].tolist() == [list(action.oA) for action in history]
     assert games.turns.mean() > 4
-    check_partner(partner, games=2, max_count=4, variants=[(Rules(10), False), (Rules(5, "rejects"), False)])
+    if seat == 0:  # the checks query it in both seats
+        check_partner(partner, games=2, max_count=4, variants=[(Rules(10), False), (Rules(5, "rejects"), False)])
 
 
 @pytest.mark.parametrize("options", [{"frames": 0}, {"padding": "edge"}, {"frames": True}, {"recurrent": True}])

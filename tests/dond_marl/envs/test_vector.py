@@ -51,7 +51,7 @@ def same(one, other):
     ],
 )
 def test_every_game_is_that_of_the_single_view(partner, actions, observations, more):
-    settings, n = {**SETTINGS, **more}, 24
+    settings, n = {**SETTINGS, **more}, 12
     history = settings.pop("history", False)
     many = DealVectorEnv(n, partner, actions=actions, observations="dict", **settings)
     shown = DealVectorEnv(n, partner, actions=actions, observations=observations, history=history, **settings)

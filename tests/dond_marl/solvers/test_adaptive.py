@@ -110,7 +110,7 @@ def test_response_to_memory_equals_brute_force(table, mood, memory, seat, turns)
     assert game.value() == (pytest.approx(expected, abs=1e-9), True)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(tables(), st.lists(st.integers(0, 10_000), min_size=2, max_size=3), st.integers(0, 1), st.integers(2, 4))
 def test_response_to_drawn_persona_equals_brute_force(table, moods, seat, turns):
     mixed = Mixture([Moody(mood) for mood in moods], [n + 1 for n in range(len(moods))])

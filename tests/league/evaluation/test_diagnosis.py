@@ -99,7 +99,7 @@ def test_stochastic_partner_has_no_act_values():
 
 
 def test_the_command_prints_and_writes_it(tmp_path, capsys):
-    pair = ["--member", "linear", "--against", "heuristic", "--sample", 10]
+    pair = ["--member", "linear", "--against", "heuristic", "--sample", 10, "--max-turns", 4]
     assert dond("evaluate", *pair, "--diagnose", "--json", tmp_path / "e.json") == 0
     written = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))["diagnosis"]
     assert written["games"] == 20 and written["lost"]["mean"] > 0

@@ -1,17 +1,22 @@
-"""The tally: means of cells, pooled cells, paired differences and ratios, shares, and games that do not count."""
+"""Figures: tallies of sums, and rows that are escaped and written."""
 
 from __future__ import annotations
 
+import csv
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import GROUPS, mean_over_scenarios, scenario_groups
 from league.figures.measures import FIGURES, NUMBER, PlayedFigures, figures, measures_of_games, tally_of
+from league.figures.rows import FORMULA, escape_formula, write_csv
+from league.figures.rows import NUMBER as NUMERIC
 from league.figures.tally import Tally
 
 GROUPS_OF_GAMES = np.array([0, 0, 1, 2])
@@ -67,3 +72,41 @@ def test_figures_are_registered_in_order_and_agree_with_each_other():
         assert found.points.mean == pytest.approx(found.deals.mean * found.points_agreed.mean)
         assert found.joint.mean == pytest.approx(found.points.mean + found.left.mean)
         assert found.points_agreed.n == pytest.approx(found.deals.mean * found.deals.n)
+
+
+# -- CSV cells
+
+
+NAMES = st.text() | st.builds(str.__add__, st.sampled_from(["=", "+", "-", "@", "'", "''=", "\t", "＝"]), st.text())  # noqa: RUF001
+
+
+@given(NAMES)
+def test_no_cell_is_a_formula(text):
+    cell = escape_formula(text)
+    assert cell[:1] not in FORMULA or NUMERIC.fullmatch(cell)
+    assert cell in (text, f"'{text}")
+
+
+@given(st.floats() | st.integers())
+def test_numbers_are_not_escaped(number):
+    assert escape_formula(str(number)) == str(number)
+    if isinstance(number, float):
+        assert escape_formula(f"{number:.6f}") == f"{number:.6f}"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1+1", "-2+3", "@SUM(A1)", '=HYPERLINK("http://x")', "\t=1", "-", "-1e"])
+def test_formulas_are_escaped(name):
+    assert escape_formula(name) == f"'{name}"
+
+
+def test_names_survive_csv(tmp_path):
+    names = ["=1+1", "'=1", "-5", "-0.25", "a,b", 'a"b', "two\nlines", "x" * 10_000, "<b>", ""]
+    write_csv(tmp_path / "names.csv", ["name"], ([name] for name in names))
+    with (tmp_path / "names.csv").open(newline="") as file:
+        cells = [row[0] if row else "" for row in csv.reader(file)][1:]
+    assert cells == ["'=1+1", "''=1", *names[2:]]
+
+
+def test_numbers_have_six_decimals_and_unknown_ones_are_empty(tmp_path):
+    write_csv(tmp_path / "figures.csv", ["name", "value", "n"], [("-a", -0.5, 3), ("b", math.nan, 0)])
+    assert (tmp_path / "figures.csv").read_text().splitlines() == ["name,value,n", "'-a,-0.500000,3", "b,,0"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import subprocess
 import sys
 import time
 
 import pytest
 
-from dond_marl.errors import MissingLibrary, Notice
+from dond_marl.errors import Notice
 from league.ledger.trackers import TRACKERS, Trackers, run_name
 from league.settings.sections import LoggingConfig
 from tests.command import HERE, in_process
@@ -70,19 +69,6 @@ tracked("wandb", Path({str(folder)!r}))
     (file,) = folder.glob("wandb/offline-run-*/run-*.wandb")
     content = file.read_bytes()
     assert all(word in content for word in (b"train/points", b"2.5", b"train/deals", b"0.25", b"quick/0001"))
-
-
-def test_missing_tracker_names_the_extra(tmp_path, monkeypatch):
-    before = builtins.__import__
-
-    def without(module: str, *args, **options):
-        if module.split(".")[0] == "wandb":
-            raise ModuleNotFoundError("No module named 'wandb'", name="wandb")
-        return before(module, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingLibrary, match=r"the tracker wandb needs wandb, .*\[wandb\]'"):
-        Trackers(["wandb"], tmp_path, 1, SETTINGS)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -12,8 +10,7 @@ import pytest
 
 from league.ledger.ledger import Ledger
 from tests.killing import command, committed, run
-from tests.league.play.backend_tasks import gone, install_plugin, workers_of
-from tests.third_party import on_the_path
+from tests.league.play.backend_tasks import gone
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTED = """
@@ -52,11 +49,6 @@ def same_on(tmp_path, config, *backends):
 
 
 @pytest.mark.slow
-def test_two_workers_write_the_ledger_of_one_process(tmp_path):
-    same_on(tmp_path, write_settings(tmp_path, 3), ["--workers", 2])
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_all_backends_write_the_same_ledger_and_weights(tmp_path):
     backends = [["--backend", "process", "--workers", 1], ["--workers", 2], ["--workers", 4]]
@@ -83,39 +75,3 @@ def test_a_run_killed_with_workers_resumes_without_them_to_the_same_ledger(tmp_p
     assert run("--resume", folder).returncode == 0
     assert run("--config", config).returncode == 0
     assert contents(folder) == contents(tmp_path / "runs" / "0002")
-
-
-@pytest.mark.slow
-def test_a_stop_ends_a_league_whose_member_hangs(tmp_path):
-    members = ["--set", "members=[tough, 'broken(how=sleep)']"]
-    environment = {**os.environ, "PYTHONPATH": str(install_plugin(tmp_path / "site"))}
-    process = subprocess.Popen(
-        command("--config", write_settings(tmp_path, 3), "--workers", 2, *members),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env=environment,
-        text=True,
-    )
-    while len(workers_of(process.pid)) < 2:
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate()
-    assert process.returncode == 128 + signal.SIGTERM and "--resume" in errors and "Traceback" not in errors
-    assert gone(process.pid)
-
-
-@pytest.mark.slow
-def test_a_member_that_ends_its_process_forfeits_and_changes_no_other_match(tmp_path, monkeypatch):
-    config = write_settings(tmp_path, 1)
-    with on_the_path(install_plugin(tmp_path / "site"), monkeypatch):
-        done = run("--config", config, "--workers", 2, "--set", "members=[random, 'broken(how=leave)']")
-    assert done.returncode == 0, done.stderr
-    assert "broken(how=leave)" in done.stdout
-    assert run("--config", config, "--set", "members=[random]").returncode == 0
-    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
-        assert ledger.at_fault(0) == ["broken(how=leave)"] * 2
-        played = {leg.seats: leg.facts.tobytes() for leg in ledger.legs(0)}
-    with Ledger(tmp_path / "runs" / "0002" / "ledger.sqlite") as ledger:
-        assert played == {leg.seats: leg.facts.tobytes() for leg in ledger.legs(0)}

@@ -82,7 +82,9 @@ def stopped_and_resumed(settings):
 
 def test_it_learns_leaves_snapshots_and_resumes_to_the_same_ledger(here):
     settings = {**LEAGUE, **learner("mine.py:Counts")}
-    played = play_league("league_quick.yaml", settings, folder="whole", workers=2)
+    played = play_league(
+        "league_quick.yaml", {**settings, "backend.kind": "process", "backend.workers": 1}, folder="whole"
+    )
     whole, members, states = facts(played.folder)
     assert "mine@1" in [member.name for member in members] and "mine@1" in played.points
     before, after, _ = (state["mine"] for state in states)

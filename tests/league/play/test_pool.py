@@ -1,4 +1,7 @@
-"""Calls on several processes: the same results with any number of them, errors in words, and no process left behind."""
+"""Calls on several processes: the same results with any number of them, errors in words, and no process left behind.
+
+Every worker imports this module, which therefore imports little.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opponents of a practice: a mixture for each seat of an oracle, and the average policy of NFSP."""
+"""Practice as a task: rewards, oracles, averages, beliefs, hints, devices and what a task costs."""
 
 from __future__ import annotations
 
@@ -6,18 +6,31 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
-from dond_marl.seats import Partner
-from league.play.blobs import RESERVOIR_KEY, name_of
+from dond_marl.batch import GameBatch
+from dond_marl.game import Rules
+from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
+from dond_marl.rollout import rollout
+from dond_marl.scenarios.sources import lewis_space, open_source
+from dond_marl.seats import Partner, Traits, expensive_to_query
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
+from league.play.devices import DeviceError, check_devices
+from league.play.hinters import describe_hints, hint_schedule
+from league.play.match import SEATING
+from league.play.occupant_kinds import kinds_in
 from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
-from league.play.values import Entrant, Meeting, TrainTask
+from league.play.values import Entrant, Meeting, Member, TrainTask
 from league.settings.learners import LearnerConfig
+from league.settings.sections import EnvConfig, HintsConfig
+from league.settings.training import TrainConfig
+from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import unpack
-from partners.network.network import copy_of
+from partners.network.checkpoint import pack, unpack
+from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
-from tests.league.play.backend_tasks import ENV, SEED, comparable, practice
+from tests.league.play.backend_tasks import ENV, SEED, comparable, network, practice
 
 
 @pytest.fixture
@@ -91,3 +104,149 @@ def test_nfsp_plays_its_average_and_with_the_anticipation_itself(task, tmp_path)
     assert len(acts) == min(500, result.state.decisions)
     played = copy_of(after.network()).state_dict()
     assert any(not played[name.removeprefix("responder.")].equal(value) for name, value in responder.items())
+
+
+# -- A league's learner learns what its members want and who they are, from what its meetings s
+
+
+NAMES = ("pushover", "tough", "ultimatum")
+
+
+def test_belief_members_are_the_opponents_of_practice(tmp_path):
+    blobs = tmp_path
+    task = practice(blobs, ["tough", "pushover"])
+    learner = LearnerConfig(
+        name="main", hidden=(16,), belief=1.0, critic="both", lr=1e-2, num_envs=64, rollout=2, decisions=2000
+    )
+    state, content = first_state(learner, ENV, hinted=False, seed=SEED, members=NAMES)
+    write_blob(blobs, content)
+    done = practice_round(dataclasses.replace(task, learner=learner, state=state, total_decisions=2000), blobs)
+    assert done.failed is None and done.content is not None and done.state is not None
+    write_blob(blobs, done.content)
+    turns = GameBatch(open_source("lewis").block(1, 0, 64)).turns()
+    before, after = (
+        NetworkPartner(read_blob(blobs, blob).network()).beliefs(turns) for blob in (state.blob, done.state.blob)
+    )
+    assert before is not None and after is not None and after.members == NAMES
+    assert np.abs(before.identity.mean(axis=0) - 1 / 3).max() < 0.05
+    assert after.identity[:, 2].mean() < 0.05 and after.identity[:, :2].mean() > 0.4  # the third is never met
+    assert any(name.startswith("critic.") for name in read_blob(blobs, done.state.blob).tensors)
+
+
+def test_the_first_critic_of_each_learner_is_its_own(tmp_path):
+    critics = []
+    for name, seed in (("main", 1), ("main", 2), ("other", 1)):
+        learner = LearnerConfig(name=name, hidden=(16,), critic="both")
+        state, content = first_state(learner, ENV, hinted=False, seed=seed)
+        write_blob(tmp_path, content)
+        critics.append(read_blob(tmp_path, state.blob).tensors["critic.inner.weight"])
+    assert not any(torch.equal(critics[0], another) for another in critics[1:])
+
+
+# -- The acts that a learned average is taught by
+
+
+def test_old_acts_are_deleted_and_a_round_without_weights_stops_no_later_one(tmp_path):
+    """Weights 0 and 1 have acts of their own; those of 1 are the newest."""
+    acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
+    weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]
+    for content in (*acts, *weights):
+        write_blob(tmp_path, content)
+    (old, new), (before, now) = map(name_of, acts), map(name_of, weights)
+    forget_reservoir(tmp_path, before, now)
+    assert {path.stem for path in tmp_path.iterdir()} == {before, now, new} and old != new
+    (tmp_path / (before + SUFFIX)).unlink()
+    forget_reservoir(tmp_path, before, now)
+    forget_reservoir(tmp_path, now, now)
+    assert {path.stem for path in tmp_path.iterdir()} == {now, new}
+
+
+# -- Who whispers, from the settings
+
+
+def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
+    hints = HintsConfig.model_validate({"mode": "expert", "expert": "equilibrium"})
+    schedule, partner = hint_schedule(hints), seat_occupant("heuristic")
+    assert schedule is not None and not schedule.deterministic
+    some = lewis_space().rows(slice(0, 5000, 100))
+    rollout((partner, partner), some, Rules(4), seed=1, hints=(schedule, None))
+    assert schedule.tally["asked"] == schedule.tally["available"] >= some.size
+    assert describe_hints(hints).startswith("expert, every ")
+
+
+# -- The device of a learner's weights
+
+
+@pytest.fixture
+def task_on(tmp_path) -> TrainTask:
+    """A learner's first round against scripted members, itself and a snapshot."""
+    made = practice(tmp_path, ["heuristic", "nice", "versatile"])
+    first = made.meetings[0]
+    itself = first.opponent._replace(member=dataclasses.replace(first.opponent.member, name="main", spec=None))
+    met = (*made.meetings, first._replace(opponent=itself), first._replace(opponent=network(made.state)))
+    return dataclasses.replace(made, meetings=met)
+
+
+def test_default_device_is_not_written():
+    assert "device" not in LearnerConfig(name="main").model_dump()
+    assert LearnerConfig(name="main", device="cuda").model_dump()["device"] == "cuda"
+    assert "device" not in TrainConfig().model_dump()["training"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
+def test_a_missing_device_is_refused(task_on):
+    check_devices([task_on.learner])
+    with pytest.raises(DeviceError, match=r"finds no CUDA device here; say training.device=cpu"):
+        check_devices([task_on.learner, task_on.learner.model_copy(update={"device": "cuda"})])
+
+
+def test_device_memory_error_names_settings_and_no_occupant(task_on, tmp_path, monkeypatch):
+    """The learner's own network asks for more memory than there is, wherever its games are played."""
+
+    def greedy(self, read):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(PolicyNetwork, "trunk_output", greedy)
+    with pytest.raises(DeviceError, match=r"has no memory left for .* games side by side.*say a smaller num_envs"):
+        practice_round(task_on, tmp_path)
+
+
+# -- Who costs something to ask is so by name and by traits; a network of the league sits down
+
+
+PERSON = "human(interface='dond.table.game:Terminal')"
+
+
+@pytest.mark.parametrize("spec", [*sorted(PARTNERS), PERSON, "llm(provider=hf)", "mixture(of=['random', 'llm'])"])
+def test_who_costs_something_by_name_costs_something_by_its_traits(spec):
+    try:
+        traits = seat_occupant(spec).traits
+    except OccupantNameError:  # it needs parameters
+        return
+    assert Member("who", parse_spec(spec)).costly is expensive_to_query(traits)
+
+
+def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
+    assert (
+        expensive_to_query(Traits(remote=True))
+        and expensive_to_query(Traits(human=True))
+        and expensive_to_query(Traits(costly=True))
+    )
+    assert (
+        Member("who", parse_spec("llm(provider=hf)")).costly
+        and not Member("who", parse_spec("expert(kind=supervised)")).costly
+    )
+    assert not expensive_to_query(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
+
+
+def test_a_path_names_no_occupant():
+    assert kinds_in(parse_spec("checkpoint(path='runs/llm/a (llm).json')")) == {"checkpoint"}
+    assert {"mixture", "llm"} <= kinds_in(parse_spec("mixture(of=['heuristic', 'llm(provider=hf)'])"))
+
+
+def test_a_network_of_the_league_is_greedy_on_request(tmp_path):
+    state, content = first_state(LearnerConfig(name="main", hidden=(8,)), EnvConfig(), hinted=False, seed=1)
+    write_blob(tmp_path, content)
+    main = Entrant(Member("main", None, "main"), state.blob)
+    assert SEATING.partner(main, tmp_path, greedy=True).traits.deterministic
+    assert not SEATING.partner(main, tmp_path).traits.deterministic

@@ -49,7 +49,7 @@ def found_in(folder, leave_out: tuple[str, ...] = (), confidence: float = 0.9) -
     with Ledger(folder / "ledger.sqlite") as ledger:
         members = [member.name for member in ledger.members() if member.name not in leave_out]
         cross = folded(ledger, members, ledger.next_round)
-        found = findings_of(cross, seed=1, confidence=confidence, replicates=20)
+        found = findings_of(cross, seed=1, confidence=confidence, replicates=10)
         assert found is not None
         return found
 
@@ -98,7 +98,7 @@ def test_figures_lie_within_their_intervals(found):
         assert -1e-9 <= row.low <= row.high <= 1 + 1e-9
     for name in ("take", "give"):
         assert all(row.high - row.low > 0.01 for row in found.select(figure=name))
-    assert found.terms["replicates"] == 20
+    assert found.terms["replicates"] == 10
 
 
 def test_clones_do_not_change_ratings(folder):

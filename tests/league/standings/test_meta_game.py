@@ -105,7 +105,7 @@ def test_replicator_dynamics():
     assert replicator_dynamics(PRISONERS, 0.1)[0] == pytest.approx([0.05, 0.95], abs=0.01)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(TABLES, TABLES, st.lists(st.integers(0, 2), min_size=1, max_size=3))
 def test_deviation_rating_is_clone_invariant(first, second, cloned):
     index = np.array([0, 1, 2, *cloned])
@@ -115,7 +115,7 @@ def test_deviation_rating_is_clone_invariant(first, second, cloned):
         assert np.abs(new - old[index]).max() <= 1e-6
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(TABLES, TABLES, arrays(np.float64, 3, elements=st.integers(-5, 5).map(float)))
 def test_deviation_rating_properties(first, second, constants):
     rating, other = deviation_rating(MetaGame(first, second))
@@ -128,7 +128,7 @@ def test_deviation_rating_properties(first, second, constants):
                 assert rating[a] >= rating[b] - 1e-8
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(TABLES, TABLES)
 def test_solutions_are_optimal_equilibria(first, second):
     played = MetaGame(first, second)
@@ -209,11 +209,11 @@ def test_memory_with_200_members():
     assert np.concatenate(strictest).max() <= 1e-8
 
 
-@pytest.mark.parametrize("noise", [0.0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1e-9, 1e-7)), 1e-6])
+@pytest.mark.parametrize("noise", [1e-6, *(pytest.param(n, marks=pytest.mark.slow) for n in (0.0, 1e-9, 1e-7))])
 def test_degenerate_programs_are_solved(noise):
     """Clones, pairs that never deal and rounding make them degenerate; one setting alone fails in some of these."""
     rng = np.random.default_rng(1)
-    for _ in range(40):
+    for _ in range(25):
         size = int(rng.integers(2, 8))
         index = np.concatenate([np.arange(size), rng.integers(0, size, 4)])
         tables = 10 * rng.random((2, size, size)) * (rng.random((size, size)) < 0.6)

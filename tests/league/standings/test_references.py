@@ -78,7 +78,6 @@ def test_roster_members_have_references(name):
     "spec",
     [
         "boulware(floor=0.6)",
-        "punisher",
         *(pytest.param(m, marks=pytest.mark.slow) for name in WITH_REFERENCES for m in roster(name)),
     ],
 )

@@ -125,7 +125,7 @@ def test_programs_that_are_asked_together_decide_as_alone(half):
     other = half.with_name(f"other{half.suffix}")
     other.write_text(half.read_text(encoding="utf-8").replace("0.9", "0.5"), encoding="utf-8")
     faulty = _write(half.parent, FAULTY, f"faulty{half.suffix}")
-    players = [Agent(str(path), limit=0.2) for path in (half, other, faulty)]
+    players = [Agent(str(path), limit=0.1) for path in (half, other, faulty)]
     assert len({player.joint_key for player in players}) == 1
     calls = []
 
@@ -136,7 +136,9 @@ def test_programs_that_are_asked_together_decide_as_alone(half):
             calls.append(turns)
             return super().act(turns)
 
-    rollout((Listening(), players[0]), open_source("lewis").draw(np.random.default_rng(1), 24), seed=5)
+    drawn = open_source("lewis").draw(np.random.default_rng(1), 24)
+    hangs = drawn.utilities[:, 0, 0] == 2  # in the last of the twelve games alone
+    rollout((Listening(), players[0]), drawn.rows(np.append(np.flatnonzero(~hangs)[:11], np.argmax(hangs))), seed=5)
     for turns in calls:
         sizes = [turns.size // 3, turns.size // 3, turns.size - 2 * (turns.size // 3)]
         ends = np.cumsum([0, *sizes])
@@ -166,7 +168,7 @@ def test_types_without_items_are_left_out(half):
 def test_a_program_that_fails_loses_its_game_by_name(faulty):
     values = [(0, 2, 6), (1, 2, 5), (2, 2, 4), (4, 1, 4)]
     scenarios = pack([_scenario(mine=mine) for mine in values], "uniform")
-    agent = Agent(str(faulty), limit=1.0)
+    agent = Agent(str(faulty), limit=0.5)
     games = rollout((agent, Tough()), scenarios, seed=1)
     assert list(games.act[:, 0]) == [Act.END, Act.END, Act.END, Act.PROPOSE]
     assert (games.scores[:3] == 0).all()

@@ -155,9 +155,8 @@ def test_lenient_judge_reads_behind_an_unopened_thought(services, judge_at):
 
 # -- a language model ------------------------------------------------------------------------------------------------
 
-TRUTH = {
-    text: shows_style(Style.STUBBORN, some_games())[row, 0] for row, text in enumerate(describe_games(some_games(), 0))
-}
+GAMES = some_games()
+TRUTH = dict(zip(describe_games(GAMES, 0), shows_style(Style.STUBBORN, GAMES)[:, 0], strict=True))
 
 
 def episode_of(prompt: str) -> str:

@@ -222,8 +222,7 @@ def test_next_update_continues_scenarios():
     assert (np.rint(shown * [4, 4, 4, 10, 10, 10]) == np.concatenate([scenarios.counts, mine], axis=1)).all()
 
 
-@pytest.mark.parametrize("hinted", [False, True])
-@pytest.mark.parametrize("names", [("random",), ("random", "zeuthen", "heuristic")])
+@pytest.mark.parametrize(("names", "hinted"), [(("random",), False), (("random", "zeuthen", "heuristic"), True)])
 def test_batched_blocks_equal_single_blocks(names, hinted):
     """However many are guessed to be needed: fewer, as many, or more than turn out to be."""
 

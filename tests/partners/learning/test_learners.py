@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -14,16 +16,21 @@ import torch
 from dond_marl.errors import RunFailure
 from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.evaluation.matches import Terms, score
+from partners.learning.adam import Adam
+from partners.learning.average_policy import AveragePolicy, reservoir_places
 from partners.learning.experience import ROWS, Experience
-from partners.learning.learners import Learner, drop_label
+from partners.learning.learners import RESPONDER, Learner, drop_label
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
+from partners.network.checkpoint import with_prefix
 from partners.network.network import NetworkShape, PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
+from tests.command import HERE
 
 torch.set_num_threads(1)
 ONE_DECISION = Rules(2)  # seat_0 makes an offer, seat_1 answers, and that is all
@@ -180,7 +187,7 @@ def test_learner_restores_exactly(settings):
     assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
 
 
-@pytest.mark.parametrize("minibatch", [2, 7, 64, 10_000])
+@pytest.mark.parametrize("minibatch", [7, 64, 10_000])
 def test_minibatches_cover_every_decision(minibatch):
     learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)
     assert experience().size % 7 and experience().size % 64
@@ -332,3 +339,156 @@ def test_kl_penalty_limits_self_play_drift():
             metrics = learner.update(experience())
         away.append(metrics["reference_kl"])
     assert away[1] < away[0] / 2
+
+
+# -- The learners' Adam is PyTorch's to the bit, and a process that learns does not load PyTorc
+
+
+LEARNS = """
+import sys
+from partners.learning.adam import Adam
+import torch
+weights = torch.nn.Linear(3, 2)
+Adam(weights.parameters(), 0.1).descend(weights(torch.ones(1, 3)).sum(), 0.5)
+print("torch._dynamo" in sys.modules)
+"""
+
+
+def descend_by_pytorch(optimizer: torch.optim.Adam, loss: torch.Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 0.5)
+    optimizer.step()
+
+
+def steps(make, descend, restore) -> torch.Tensor:
+    """The weights after ten steps, the last five of them by an optimizer that was saved and restored."""
+    torch.manual_seed(0)
+    network = torch.nn.Linear(5, 3)
+    unused = torch.nn.Parameter(torch.zeros(2))
+    first, second = (make([*network.parameters(), unused]) for _ in range(2))
+    for number in range(10):
+        if number == 5:
+            restore(first, second)
+        descend(first if number < 5 else second, network(torch.randn(7, 5)).square().mean())
+    assert not unused.any()
+    return network.weight.detach().clone()
+
+
+def test_adam_equals_pytorch():
+    own = steps(
+        lambda parameters: Adam(parameters, 0.01, 1e-5),
+        lambda optimizer, loss: optimizer.descend(loss, 0.5),
+        lambda first, second: second.restore(first.state("")),
+    )
+    theirs = steps(
+        lambda parameters: torch.optim.Adam(parameters, lr=0.01, eps=1e-5, fused=True),
+        descend_by_pytorch,
+        lambda first, second: second.load_state_dict(first.state_dict()),
+    )
+    assert torch.equal(own, theirs)
+
+
+@pytest.mark.slow
+def test_adam_loads_no_compiler():
+    done = subprocess.run([sys.executable, "-c", LEARNS], capture_output=True, text=True, env=HERE, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_step_does_not_depend_on_the_strides_of_a_gradient():
+    factors, made = torch.randn(5, 3), []
+    for transposed in (True, False):
+        weight = torch.nn.Parameter(torch.zeros(3, 5))
+        product = weight.t() * factors if transposed else weight * factors.t().contiguous()
+        Adam([weight], 0.1).descend(product.sum())
+        made.append(weight.detach())
+    assert torch.equal(*made) and torch.equal(made[0].sign(), -factors.t().sign())
+
+
+# -- The average policy of fictitious self-play
+
+
+SETTINGS = LearnerSettings("ppo", lr=1e-2, minibatch=64)
+
+
+def small_network(seed: int = 2) -> PolicyNetwork:
+    return PolicyNetwork(NetworkShape(hidden=(16,)), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def imitated() -> Experience:
+    plan = Practice(open_source("lewis", split="train"), Rules(), decisions=100, games=40, seed=5)
+    return practice(small_network(), [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)[0]
+
+
+def test_reservoir_fills_in_order():
+    places, rows = reservoir_places(10, 0, 7, generator(1, "x"))
+    assert places.tolist() == rows.tolist() == [*range(7)]
+    places, rows = reservoir_places(10, 7, 500, generator(1, "x"))
+    assert len(set(places.tolist())) == len(places) == 10 and rows.max() > 400
+
+
+def test_reservoir_is_uniform():
+    """Of 60 acts offered in three parts a reservoir of 15 keeps each in a quarter of 4,000 tries."""
+    tries, times = 4000, np.zeros(60)
+    for number in range(tries):
+        kept = np.full(15, -1)
+        for part, (seen, offered) in enumerate(((0, 9), (9, 31), (40, 20))):
+            places, rows = reservoir_places(15, seen, offered, generator(number, "reservoir", part))
+            kept[places] = seen + rows
+        times[kept] += 1
+    spread = np.sqrt(0.25 * 0.75 / tries)
+    assert times.sum() == 15 * tries and (np.abs(times / tries - 0.25) < 4.5 * spread).all()
+
+
+def with_act(made: Experience, act: Act) -> Experience:
+    """The opening turn of one game, over and over, at which ``act`` was played."""
+    size = made.size
+    opening = {name: getattr(made, name)[:1].repeat(size, *[1] * (getattr(made, name).ndim - 1)) for name in MOMENT}
+    return made._replace(**opening, act=torch.full((size,), int(act)), oA=torch.zeros(size, 3, dtype=torch.int64))
+
+
+MOMENT = ("features", "mask")
+
+
+def test_average_policy_imitates_all_past(imitated):
+    """Three updates of DISAGREE to one of END, whatever came last: a quarter END, three quarters DISAGREE."""
+    average = AveragePolicy(small_network(), replace(SETTINGS, lr=3e-3), 3, 3000, 0.1)
+    acts = [Act.DISAGREE, Act.DISAGREE, Act.DISAGREE, Act.END] * 12
+    for update, act in enumerate(acts):
+        average.learn(with_act(imitated, act), update, update * imitated.size)
+    one = with_act(imitated, Act.END)
+    read = average.network.prepare(one.features)
+    chances = average.network.distribution(average.network.evaluate(read)[0], one.mask, read).log_probs(one.act, one.oA)
+    assert float(chances.log_prob[0].exp().detach()) == pytest.approx(0.25, abs=0.06)
+
+
+def test_learner_state_plays_average_policy(imitated):
+    learner = Learner(small_network(), SETTINGS, 7, average=AveragePolicy(small_network(), SETTINGS, 7, 500, 0.1))
+    metrics = learner.update(imitated)
+    assert learner.average is not None and 0 < metrics["average_loss"] < 10
+    tensors, _ = learner.state()
+    played, responds = with_prefix(tensors, "network."), with_prefix(tensors, RESPONDER)
+    assert all(torch.equal(value, played[name]) for name, value in learner.average.network.state_dict().items())
+    assert all(torch.equal(value, responds[name]) for name, value in learner.network.state_dict().items())
+    assert any(not torch.equal(value, responds[name]) for name, value in played.items())
+
+
+def test_average_policy_restores_exactly(imitated):
+    def made(seed: int) -> Learner:
+        own = replace(SETTINGS, minibatch=32)
+        return Learner(small_network(seed), own, 7, average=AveragePolicy(small_network(seed), own, 7, 150, 0.1))
+
+    whole, other = made(2), made(9)
+    for _ in range(2):
+        whole.update(imitated)
+    tensors, counters = whole.state()
+    tensors = {name: value.clone() for name, value in tensors.items()}
+    other.update(imitated)
+    other.restore(tensors, dict(counters))
+    for _ in range(2):
+        assert whole.update(imitated) == other.update(imitated)
+    ends = whole.state()[0], other.state()[0]
+    assert ends[0].keys() == ends[1].keys() and all(
+        torch.equal(value, ends[1][name]) for name, value in ends[0].items()
+    )

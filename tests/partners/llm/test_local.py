@@ -561,7 +561,7 @@ def test_openings_per_disagree_rule():
     assert openings(Template("Pool {counts_csv}")) == ["Pool "]
 
 
-@pytest.mark.parametrize("kind", ["llama", "bloom", "mistral"])
+@pytest.mark.parametrize("kind", ["llama", "bloom"])
 def test_small_batches_give_the_same_answers(kind, tmp_path):
     folder = tiny_model(tmp_path, kind)
     queries = asks(LONG, 6)

@@ -192,7 +192,7 @@ def test_equal_queries_are_sent_once_per_sample():
 
 
 def test_partner_contract():
-    check_partner(LLMPartner(Sensible()), games=3, sources=("by_hand",))
+    check_partner(LLMPartner(Sensible()), games=2, sources=("by_hand",), variants=VARIANTS[:4])
     short = {"games": 2, "variants": VARIANTS[1:3], "sources": ("uniform",)}
     check_partner(LLMPartner(Sensible(), samples=5, re_asks=0), **short)
     check_partner(LLMPartner(Sensible("never"), fallback="end"), **short)

@@ -1,4 +1,4 @@
-"""The joint head against sums over every action, and its order of items against every permutation of a deal."""
+"""Layers and heads of the policy network: by hand, and as PyTorch has them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from dond_marl.batch import GameBatch
 from dond_marl.conformance import VARIANTS, check_partner
@@ -17,6 +18,7 @@ from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Turns
 from dond_marl.splits import action_index, grid, legal_action_mask
 from partners.network.heads import Joint
+from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import NetworkPartner, with_rare_disagree
 
@@ -118,7 +120,9 @@ def turns_after_offers(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> T
 
 @pytest.mark.parametrize(("greedy", "sorts"), [(False, True), (True, False)])
 def test_it_keeps_to_the_contract(greedy, sorts):
-    check_partner(NetworkPartner(network(sorts), greedy=greedy), max_count=4, variants=VARIANTS[:3])
+    check_partner(
+        NetworkPartner(network(sorts), greedy=greedy), max_count=4, sources=("by_hand",), variants=VARIANTS[:3]
+    )
 
 
 def test_joint_samples_match_probabilities():
@@ -173,3 +177,57 @@ def test_split_gradient_equals_autograd():
         return (weights[0] * chosen.log_prob + weights[1] * chosen.entropy).sum()
 
     assert torch.autograd.gradcheck(score, logits.clone().requires_grad_())
+
+
+# -- The fast layers are the ordinary ones
+
+
+ROUNDING = {"rtol": 1e-4, "atol": 1e-4}  # sums of hundreds of numbers, in another order
+SHAPE = NetworkShape(hints=True, hidden=(32, 16))
+
+
+def _features(network: PolicyNetwork, size: int) -> torch.Tensor:
+    """Features of which every eighth row lies beyond what the network spells out."""
+    drawn = torch.rand(size, network.adapter.width, generator=torch.Generator().manual_seed(1))
+    drawn[::8] *= 3
+    return drawn
+
+
+@pytest.mark.parametrize(("size", "width"), [(1, 19), (7, 19), (300, 19), (64, 128), (320, 64)])
+@pytest.mark.parametrize(("layer", "plain"), [(TanhLayer, torch.tanh), (TransposedLayer, torch.t)])
+def test_layers_and_their_gradients_equal_pytorchs(layer, plain, size, width):
+    weights = nn.Linear(width, 23)
+    inputs = [torch.randn(size, width, generator=torch.Generator().manual_seed(2)).requires_grad_() for _ in range(2)]
+    outputs = layer.apply(inputs[0], weights.weight, weights.bias), plain(weights(inputs[1]))
+    torch.testing.assert_close(*outputs, **ROUNDING)
+    gradients, expected_gradients = (
+        torch.autograd.grad(output.square().sum(), (rows, weights.weight, weights.bias))
+        for output, rows in zip(outputs, inputs, strict=True)
+    )
+    for gradient, expected in zip(gradients, expected_gradients, strict=True):
+        torch.testing.assert_close(gradient, expected, **ROUNDING)
+
+
+def test_tanh_is_exact_from_saturation_to_saturation():
+    rows = torch.linspace(-30, 30, 2001)
+    expected = torch.tanh(rows)
+    torch.testing.assert_close(tanh_in_place(rows), expected, rtol=0, atol=2e-7)
+
+
+def test_the_gradients_of_a_network_are_those_of_the_plain_one():
+    """Every weight's, through logits and values, against PyTorch's own layers on the expanded features."""
+    network = PolicyNetwork(SHAPE)
+    features = _features(network, 200)
+    logits, value = network(features)
+    (logits.square().sum() + value.square().sum()).backward()
+    gradients = {name: weight.grad for name, weight in network.named_parameters()}
+    weights = {name: weight.detach().clone().requires_grad_() for name, weight in network.named_parameters()}
+    hidden = network.one_hot(network.prepare(features))
+    for layer in ("trunk.0", "trunk.2"):
+        hidden = torch.tanh(nn.functional.linear(hidden, weights[f"{layer}.weight"], weights[f"{layer}.bias"]))
+    out = nn.functional.linear(hidden, weights["head.weight"], weights["head.bias"])
+    torch.testing.assert_close(logits.flatten(1), out[:, :-1], **ROUNDING)
+    torch.testing.assert_close(value, out[:, -1], **ROUNDING)
+    out.square().sum().backward()
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(gradient, weights[name].grad, **ROUNDING)

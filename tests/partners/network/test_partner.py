@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dond_marl.conformance import check_in_another_process, check_partner, positions
+from dond_marl.conformance import VARIANTS, check_partner, positions
 from dond_marl.game import Act, Rules
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
@@ -55,16 +55,12 @@ FLAT, ALL = {"history": "flat"}, {"partner_utilities": True, "hints": True, "max
     ],
 )
 def test_network_partner_conforms(shape, greedy):
-    check_partner(NetworkPartner(network(**shape), greedy=greedy), max_count=MAX_COUNT, sources=("by_hand",))
-
-
-@pytest.mark.slow
-def test_another_process_gets_the_same_answers():
-    partners = {
-        "sampled": NetworkPartner(network(max_count=10)),
-        "greedy": NetworkPartner(network(max_count=10), greedy=True),
-    }
-    check_in_another_process(partners, games=4, sources=("lewis",))
+    check_partner(
+        NetworkPartner(network(**shape), greedy=greedy),
+        max_count=MAX_COUNT,
+        sources=("by_hand",),
+        variants=VARIANTS[:4],
+    )
 
 
 @pytest.mark.parametrize("kind", [NetworkPartner, ClonedPartner])
