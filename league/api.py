@@ -248,7 +248,7 @@ def train(
     settings: keys over it, such as ``{"env.partner": "boulware", "training.num_train_steps": 20_000}``.
     seed, folder: shorthands for training.seed and logging.output_dir.
     progress: print progress on standard error.
-    dry_run: only check the settings and plan the run; returns a :class:`DryRun`.
+    dry_run: only check the settings and plan the run; returns a :class:`DryRun`, and refuses settings that name code.
     on_update: called after every update with the numbers of its row of ``progress.csv``, such as ``decisions`` and
         ``points``; what it raises ends the training and passes through, such as ``optuna.TrialPruned``.
 

@@ -14,7 +14,6 @@ plays them.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -26,9 +25,9 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dond_marl.errors import InputError, Notice, quote
+from dond_marl.errors import InputError, quote
 from dond_marl.files import read_text
-from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec
+from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec, check_needs
 from league.settings.layers import (
     Complaint,
     Layer,
@@ -50,6 +49,7 @@ from league.settings.sections import (
     LoggingConfig,
     MemberConfig,
     Section,
+    names_in,
     optional,
     refuse_mistakes,
     spec_of_item,
@@ -82,6 +82,8 @@ OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with 
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
 UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
+WITHOUT_CODE = ANYTHING._replace(needs=ANYTHING.needs - {"code"})
+HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start the run"
 BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
@@ -270,21 +272,20 @@ def load_config(
 ) -> Settings:
     """The settings, a ``model``, in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
 
-    ``dry_run``: with stand-ins for code and programs that they name, of which a
-    :class:`~dond_marl.errors.Notice` warns. ``expand``: replaces names that only a user's own settings may have.
+    ``dry_run``: nothing that they name runs; raises :class:`~dond_marl.errors.UntrustedError` where they name code or a
+    program. ``expand``: replaces names that only a user's own settings may have.
 
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
     """
     layers = [file_layer(os.fspath(path)), command_line_layer(overrides)]
-    replaced: list[str] = []
     for layer in layers:
         layer.data = expand(layer.data)
-        if dry_run:
-            layer.data = with_stand_ins(layer.data, replaced)
-    for name in replaced:
-        warnings.warn(Notice(f"a dry run does not run {name}: the heuristic stands in for it"), stacklevel=2)
-    return _build(layers, model)
+    if not dry_run:
+        return _build(layers, model)
+    config = _build(layers, model, WITHOUT_CODE)
+    check_needs(dict.fromkeys(names_in(config)), WITHOUT_CODE, os.fspath(path), HOW_TO_PLAN)
+    return config
 
 
 def parse(
@@ -432,31 +433,6 @@ def _range(field: FieldInfo, integer: bool) -> str:
     start = f"above {bound['gt']}" if "gt" in bound else "above 0" if low == 1 else f"of at least {low}"
     end = f", up to {high}" if high is not None else f", below {bound['lt']}" if "lt" in bound else ""
     return f"{noun} {start}{end}"
-
-
-STAND_IN = "heuristic"
-INSTEAD = {"reward": "own", "init_from": None, "train": None}  # of keys that name something else than an occupant
-
-
-def with_stand_ins(value: Any, replaced: list[str], key: str = "") -> Any:
-    """The settings of a dry run, which runs no code or program that they name; ``replaced`` receives the names.
-
-    An occupant that is code from a file, or starts a program, is replaced by the default heuristic under its own name,
-    a reward by the own points. This is done on the parsed YAML, before any name is looked up. ``key``: that of
-    ``value``, also for the items of a list.
-    """
-    if isinstance(value, list | tuple):
-        return [with_stand_ins(item, replaced, key) for item in value]
-    if isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value)):
-        spec = spec_of_item(value)
-        if spec is None or "code" not in spec.needs:
-            return value
-        replaced.append(spec)
-        name = value.get("name") if isinstance(value, Mapping) else None
-        return {"kind": STAND_IN, "name": name or spec.text[:80]} if key in LISTS else INSTEAD.get(key, STAND_IN)
-    if not isinstance(value, Mapping):
-        return value
-    return {inner: with_stand_ins(part, replaced, str(inner)) for inner, part in value.items()}
 
 
 def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def test_dry_run_of_a_config_runs_nothing_of_it(planted, tmp_path):
     text = text.replace("decisions: 8}", f"decisions: 8, reward: '{evil}'}}")
     (tmp_path / "league.yaml").write_text(text)
     done = in_process("league", "--config", tmp_path / "league.yaml", "--dry-run")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2 and "--trust" in done.stderr
     assert not planted.mark.exists() and not (tmp_path / "runs").exists()
 
 
