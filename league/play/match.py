@@ -181,7 +181,6 @@ def play_games(
         seed=seed,
         index=index,
         reveal_partner_utilities=env.reveal_partner_utilities,
-        illegal=env.illegal or "raise",
     )
 
 

@@ -24,7 +24,7 @@ from league.play.values import LearnerState, MatchResult, Member, Round, TrainRe
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
-from league.settings.read import UNUSED, Config, dump
+from league.settings.read import Config, dump
 from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
@@ -75,9 +75,8 @@ def run_league(
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         config = _begin_or_resume(config, directory, ledger, watcher)
         write_atomically(directory.path / "config.yaml", ledger.settings())
-        for key in UNUSED:
-            if getattr(config.env, key) != getattr(EnvConfig(), key):
-                watcher.warn(f"env.{key} sets the partner of a single agent; a league does not use it")
+        if config.env.partner != EnvConfig().partner:
+            watcher.warn("env.partner sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend, report)

@@ -115,12 +115,8 @@ class Gate(Section):
     """The test that a learner must pass before a snapshot of it joins the league."""
 
     kind: Literal["points", "win_rate"] = "points"
-    # By how much the learner must outscore its last snapshot, and the confidence that it outscores it at all:
-    # one-sided, over all tests together.
-    delta: float = Field(default=0.0, ge=0, le=10, description="points of ten")
+    # That the learner outscores its last snapshot: one-sided, over all tests together.
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    # How much it may lose against any one opponent, at the same confidence.
-    forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
     # Share of the games against each opponent that it must win; for kind win_rate only.
     win_rate: float = Field(default=0.7, gt=0, le=1)
     # After this many rounds since the last snapshot the next one joins without passing.
@@ -235,12 +231,9 @@ class StageLearner(Section):
 
 
 class Until(Section):
-    """End of a stage by a figure of a learner in the league's matches: its lower bound reaches ``at_least``."""
+    """End of a stage by the points of the first learner from all others: their lower bound reaches ``at_least``."""
 
-    metric: Literal["points", "deals", "of_nash"] = "points"
-    member: str | None = Field(default=None, description="the name of a learner; left out: the first")
-    against: str = Field(default="all", description="all, or the name of a member")
-    at_least: float = Field(ge=0, le=10)
+    at_least: float = Field(ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     games: int = Field(default=1_000, ge=1, description="minimum number of games")
 

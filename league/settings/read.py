@@ -27,7 +27,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dond_marl.errors import InputError, quote
 from dond_marl.files import read_text
-from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec, check_needs
+from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec, check_needs, read_spec
 from league.settings.layers import (
     Complaint,
     Layer,
@@ -52,7 +52,6 @@ from league.settings.sections import (
     names_in,
     optional,
     refuse_mistakes,
-    spec_of_item,
     wrong,
 )
 from league.settings.training import Hyperparameters
@@ -81,7 +80,6 @@ AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
-UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
 WITHOUT_CODE = ANYTHING._replace(needs=ANYTHING.needs - {"code"})
 HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start the run"
 BOUNDS = ("ge", "gt", "le", "lt")
@@ -190,18 +188,16 @@ class Config(Section):
     def _stage_mistakes(self) -> Mistakes:
         names = [learner.name for learner in self.learners]
         for i, stage in enumerate(self.stages):
-            path, until = ("stages", i), stage.until
+            path = ("stages", i)
             try:
                 yield from self._env_mistakes((*path, "env"), stage.env.apply_to(self.env))
             except PydanticCustomError as error:
                 yield path, error.message()
             for name in [name for name in stage.learners if name not in names]:
                 yield path, f"no learner is called {name}; there are {', '.join(names)}"
-            if until is not None and (not names or (until.member or names[0]) not in names):
-                yield path, f"until.member must be a learner; got {until.member}"
-            if until is not None and until.against not in {"all", *names, *(member.name for member in self.members)}:
-                yield path, f"until.against is all or a member's name; got {quote(until.against)}"
-            if not (stage.rounds or until) and i + 1 < len(self.stages):
+            if stage.until is not None and not names:
+                yield path, "until is about a learner, and there is none: leave it out"
+            if not (stage.rounds or stage.until) and i + 1 < len(self.stages):
                 yield path, "it never ends; give it rounds, until, or both"
 
     @property
@@ -247,7 +243,7 @@ class Config(Section):
 
     def portable(self) -> Config:
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
-        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
+        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", "partner")}
         display = {key: LeagueConfig.model_fields[key].default for key in DISPLAY}
         unused["scenarios"] = self.env.portable_scenarios()
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
@@ -514,9 +510,11 @@ def _plain(members: tuple[Spec, ...]) -> tuple[Spec, ...]:
 
 
 def _spec(item: Any) -> Spec | None:
-    """The plain name of an item's occupant; ``None`` for an item that is refused later."""
-    spec = spec_of_item(item)
+    """The plain name of an item's occupant; ``None`` for an item that is refused when it is validated."""
+    if isinstance(item, Mapping):
+        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
+    spec = item.spec if isinstance(item, MemberConfig) else read_spec(item) if isinstance(item, str | Mapping) else None
     try:
         return None if spec is None else plain_name(spec)
-    except OccupantNameError:  # it is refused elsewhere
+    except OccupantNameError:
         return None

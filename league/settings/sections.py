@@ -35,7 +35,6 @@ from dond_marl.occupants import (
     missing_needs,
     parse_spec,
     pin_spec,
-    read_spec,
     seat_occupant,
     short_names,
     unpin_spec,
@@ -177,8 +176,6 @@ class EnvConfig(Section):
     message_length: int = optional(
         0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
     )
-    illegal: Literal["raise", "forfeit"] | None = None
-    render_mode: Literal["human", "ansi"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -297,15 +294,6 @@ class LeagueConfig(Section):
     def round_name(self, number: int) -> str:
         """Round ``number`` (from 0) as shown: ``round 1``, ``the closing measurement`` after the last."""
         return f"round {number + 1}" if number < self.rounds else "the closing measurement"
-
-
-def spec_of_item(item: object) -> Spec | None:
-    """The spec of an item of a list of members, as written; ``None`` for one that is refused when it is validated."""
-    if isinstance(item, MemberConfig):
-        return item.spec
-    if isinstance(item, Mapping):
-        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
-    return read_spec(item) if isinstance(item, str | Mapping) else None
 
 
 class MemberConfig(Section):
