@@ -384,13 +384,12 @@ def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     ``trust``: its members may need code, files, services and keys, as its games are replayed.
     Raises :class:`league.ledger.run_directory.RunNotFound` and :class:`league.ledger.ledger.LedgerError`.
     """
-    from league.ledger.ledger import ReadLedger
+    from league.ledger.ledger import open_run
     from league.standings.history import history_of
     from league.standings.ladder import ladder_of
     from league.tables.standings import crossplay, ladder
 
-    directory: RunDirectory = find_run(run)
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with open_run(run) as (ledger, directory):
         config = ledger.config()
         cross = history_of(ledger, config).cross
     confidence = config.league.confidence

@@ -19,8 +19,6 @@ from dond_marl.errors import InputError
 from dond_marl.files import user_path
 from dond_marl.game import Act
 from dond_marl.occupants import (
-    ANYTHING,
-    NOTHING,
     OccupantNameError,
     Spec,
     SpecLike,
@@ -59,8 +57,8 @@ from league.bench.results import FORMAT, Row, digest, seal_row
 from league.evaluation.exploitability import exploitability_by_seat
 from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
-from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import CHECKOUT, find_run, source_commit
+from league.ledger.ledger import open_run
+from league.ledger.run_directory import CHECKOUT, source_commit
 from league.play.backends import in_processes
 from league.play.match import SEATING
 from league.play.occupant_kinds import is_free
@@ -117,10 +115,7 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     keys. Raises :class:`~dond_marl.errors.UntrustedError` without ``trust``, :class:`~dond_marl.errors.InputError` for
     a member that is not there, and what opening the ledger raises.
     """
-    directory = find_run(folder)
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
-        if not ledger.has_begun:
-            raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
+    with open_run(folder, trust=trust) as (ledger, directory):
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
     by_name = {entry.name: entry for entry in members}
     mains = [entry.name for entry in members if entry.role == "main"]

@@ -337,9 +337,6 @@ def _delete_old_reservoirs(
 
 
 def _changed_versions(noted: str, current: str) -> str:
-    try:
-        before, after = dict(json.loads(noted)), json.loads(current)
-    except (ValueError, TypeError):
-        return "what the run notes of its machine is damaged"
+    before, after = json.loads(noted), json.loads(current)
     changed = sorted(key for key in after if before.get(key) != after[key])
     return ", ".join(f"{key} {before.get(key)} then, {after[key]} now" for key in changed)
