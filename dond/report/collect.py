@@ -30,7 +30,7 @@ from league.standings.crossplay import CrossPlay
 from league.standings.findings import META_GAME_FILE
 from league.standings.history import CurvePoint, history_of, learning_curves
 from league.standings.ladder import Standing, ladder_of
-from league.standings.references import responses_of
+from league.standings.references import stored_responses
 from league.tables.final import FINAL_FILE, read_final
 from league.tables.standings import meta_game
 
@@ -109,7 +109,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
 
 
 def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
-    history, responses, rounds = history_of(ledger, config), responses_of(config, ledger.allow), ledger.next_round
+    history, responses, rounds = history_of(ledger, config), stored_responses(config), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
     mains, over = [row.name for row in config.learners if row.role == "main"], rounds >= config.total_rounds
     models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]

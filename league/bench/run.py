@@ -72,7 +72,7 @@ from partners.provenance import (
     provenance_of,
     roster_test_members,
 )
-from partners.rosters import FORMER, OF_PEOPLE, RENAMED, ROSTERS, TEST2, roster
+from partners.rosters import OF_PEOPLE, ROSTERS, TEST2, roster
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -282,8 +282,6 @@ def opponents_of(words: Sequence[SpecLike]) -> Opponents:
     """
     if not words:
         raise InputError(f"name the opponents with --against: one of {', '.join(ROSTERS)}, or occupants")
-    if FORMER in words:
-        raise InputError(RENAMED)
     if len(words) == 1 and words[0] in ROSTERS:
         if not roster(words[0]):
             raise InputError(f"the roster {words[0]} has no members yet")

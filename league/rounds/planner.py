@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
+from league.rounds.matchmaking import matchmaking_in_words
 from league.rounds.opponents import meetings_of
-from league.settings.learners import LearnerConfig, StageConfig, Until, matchmaking_in_words
+from league.settings.learners import LearnerConfig, StageConfig, Until
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs

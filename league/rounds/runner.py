@@ -30,7 +30,7 @@ from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
 from league.standings.history import CurvePoint, History, history_of, learning_curves, write_curves
 from league.standings.ladder import Responses, Standing, ladder_of, write_ladder
-from league.standings.references import responses_of, stored_responses
+from league.standings.references import stored_responses
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -82,16 +82,19 @@ def run_league(
             _play_rounds(config, directory, ledger, history, watcher, backend, report)
         finally:  # also for a stopped run: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
-        if config.league.responses == "exact":
-            watcher.on_analysis("best responses to the members")
-        responses = responses_of(config)
-        if responses != stored_responses(config):
-            write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
         findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         without = ledger.rounds_without_practice()
         return LeagueOutcome(
-            config, history.cross, curves, responses, findings, final, without, history.members, ledger.clock()[0]
+            config,
+            history.cross,
+            curves,
+            stored_responses(config),
+            findings,
+            final,
+            without,
+            history.members,
+            ledger.clock()[0],
         )
 
 

@@ -27,19 +27,6 @@ RuleName = Literal[  # the functions of league.rounds.matchmaking
     "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
-IN_WORDS: Mapping[str, str] = {  # a rule, for people
-    "forgotten": "those against which it has forgotten",
-    "losses": "more with those to which it loses",
-    "meta_mixture": "the solution of the meta-game",
-    "oracles": "best responses to it",
-    "past_selves": "its past selves",
-    "regret": "more where most is left to gain",
-    "self_play": "itself",
-    "skill_levels": "all levels of skill",
-    "uniform": "all alike",
-    "variance": "more where results vary",
-    "within_reach": "those within reach",
-}
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
 # The default matchmaking of each role. A main's is AlphaStar's (Vinyals et al. 2019, Methods) with regret in place of
 # the loss rate.
@@ -67,16 +54,6 @@ def _matchmaking(value: object) -> object:
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
             raise wrong(f"the share of {branch} is a number above 0; got {quote(share)}")
     return {branch: float(share) for branch, share in shares.items()}
-
-
-def matchmaking_in_words(shares: Mapping[str, float]) -> str:
-    """A learner's opponents for people: ``70% fixed members (all alike), 30% itself``."""
-    total, words = sum(shares.values()), []
-    for branch, share in shares.items():
-        rule, _, among = branch.partition(AMONG)
-        group = f"{among} members ({IN_WORDS[rule]})" if among == "fixed" else f"{among} ({IN_WORDS[rule]})"
-        words.append(f"{share / total:.0%} {group if among else IN_WORDS[rule]}")
-    return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

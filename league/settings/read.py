@@ -3,12 +3,10 @@
 All mistakes are reported at once (:class:`ConfigError`), each with file, line, key, the value and the allowed values.
 
 The member lists are ``members`` to play, ``gate`` to judge by, and ``heldout`` for the end. A list may name a roster
-(:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``, ``bank``, the programs of
-``bayes_reply``, ``dev``, also called
-``standard``, and ``dev2``. A roster stands for those of its members that no list names; in ``gate``, which may repeat
-occupants of ``members``, also for those that ``members`` names. Members of the roster dev2 are played at the end only:
-``members`` and ``gate`` refuse them. All three refuse those of test2, whose evaluations are logged: ``dond bench``
-plays them.
+(:data:`partners.rosters.LISTS`) instead of occupants, or among them. A roster stands for those of its members that no
+list names; in ``gate``, which may repeat occupants of ``members``, also for those that ``members`` names. Members of
+the rosters dev2 and people_dev are played at the end only: ``members`` and ``gate`` refuse them. All three refuse those
+of test2 and test3, whose evaluations are logged: ``dond bench`` plays them.
 """
 
 from __future__ import annotations
@@ -55,35 +53,16 @@ from league.settings.sections import (
     wrong,
 )
 from league.settings.training import Hyperparameters
-from partners.rosters import (
-    BANK,
-    DEV,
-    DEV2,
-    FORMER,
-    LOGGED,
-    PEOPLE_DEV,
-    PEOPLE_STRONG,
-    PEOPLE_TRAIN,
-    RENAMED,
-    TRAIN,
-    occupants_named,
-    plain_name,
-    roster,
-)
+from partners.rosters import HELD_OUT, LISTS, LOGGED, occupants_named, plain_name, roster
 
-LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
-ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, STANDARD: DEV} | {
-    name: name for name in (TRAIN, BANK, DEV, DEV2, PEOPLE_TRAIN, PEOPLE_STRONG, PEOPLE_DEV)
-}
-AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
+MEMBER_LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
 WITHOUT_CODE = ANYTHING._replace(needs=ANYTHING.needs - {"code"})
 HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start the run"
 BOUNDS = ("ge", "gt", "le", "lt")
-DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
+DISPLAY = ("confidence", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
 OTHER_NAMES = {  # of keys, in other libraries
     "lr": "learning_rate",
@@ -110,7 +89,7 @@ class Config(Section):
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
     members: tuple[MemberConfig, ...] = Field(
-        strict=False, description=f"a list of occupants, at least one, or {ZOO} for the roster train"
+        strict=False, description="a list of occupants, at least one, or zoo for the roster train"
     )
     gate: Roster = ()
     heldout: Roster = ()
@@ -143,7 +122,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
-        lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles")}
+        lists = {key: getattr(self, key) for key in (*MEMBER_LISTS, "learners", "oracles")}
         learners, stages = self._learner_mistakes(), self._stage_mistakes()
         refuse_mistakes("league", chain(find_duplicates(lists), refused_by_roster(lists), learners, stages))
         return self
@@ -307,9 +286,9 @@ def parse_stored(path: os.PathLike[str], model: type[Settings]) -> Settings:
 
 def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    values = config.model_dump(mode="json", exclude=set(LISTS))
+    values = config.model_dump(mode="json", exclude=set(MEMBER_LISTS))
     if isinstance(config, Config):
-        for key in LISTS:
+        for key in MEMBER_LISTS:
             values[key] = [m.name if m.name == m.spec else m.model_dump(mode="json") for m in getattr(config, key)]
     return write_yaml(values)
 
@@ -349,7 +328,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{suggest_key(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
-    choices = list(NAMES) if len(path) == 1 and key in LISTS else _choices(field) if field else []
+    choices = list(LISTS) if len(path) == 1 and key in MEMBER_LISTS else _choices(field) if field else []
     return (
         path,
         f"must be {describe_allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}",
@@ -436,14 +415,13 @@ def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises a complaint about rosters that no list may name.
     """
-    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
-    names = {*NAMES, FORMER, *LOGGED}
-    lists = {key: [items] if isinstance(items, str) and items in names else items for key, items in lists.items()}
+    defaults = {"members": "zoo", "gate": (), "heldout": ()}
+    lists = {key: settings.get(key, default) for key, default in defaults.items()}
+    lists = {key: [items] if _is_roster(items) else items for key, items in lists.items()}
     written = {key: items for key, items in lists.items() if isinstance(items, list | tuple)}
     for key, items in written.items():
-        for name in (FORMER, *LOGGED):
-            if name in items:
-                raise wrong(RENAMED if name == FORMER else OF_BENCH.format(name), key)
+        for name in (name for name in LOGGED if name in items):
+            raise wrong(OF_BENCH.format(name), key)
     named = {key: {_spec(item) for item in items if not _is_roster(item)} for key, items in written.items()}
     for key, items in written.items():
         listed = set().union(*(named[other] for other in named if (key, other) != ("gate", "members")))
@@ -474,8 +452,8 @@ def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[t
 
     People_dev is as dev2, and test3 as test2.
     """
-    held_out = {plain: name for name in (*LOGGED, *AT_THE_END) for plain in _plain(roster(name))}
-    for key in LISTS:
+    held_out = {plain: name for name in HELD_OUT for plain in _plain(roster(name))}
+    for key in MEMBER_LISTS:
         for i, member in enumerate(lists[key]):
             name = held_out.get(plain_name(member.spec))
             if name in LOGGED:
@@ -489,7 +467,7 @@ def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[t
 
 
 def _is_roster(item: Any) -> bool:
-    return isinstance(item, str) and item in NAMES
+    return isinstance(item, str) and item in LISTS
 
 
 def _expanded(items: Sequence[Any], named: set[Spec | None]) -> Iterator[Any]:
@@ -498,7 +476,7 @@ def _expanded(items: Sequence[Any], named: set[Spec | None]) -> Iterator[Any]:
         if not _is_roster(item):
             yield item
             continue
-        members = occupants_named(NAMES[item])
+        members = occupants_named(item)
         plain = _plain(members)
         yield from (member for member, name in zip(members, plain, strict=True) if name not in named)
         named = named | set(plain)

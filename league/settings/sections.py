@@ -281,11 +281,6 @@ class LeagueConfig(Section):
     )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")
-    responses: Literal["known", "exact"] = Field(
-        default="known",
-        description="known (stored best responses) or exact (also compute the others, seconds per member where that "
-        "is possible)",
-    )
 
     def occasions(self, every: int) -> int:
         """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""

@@ -57,6 +57,8 @@ OF_PEOPLE = (PEOPLE_TRAIN, PEOPLE_DEV, TEST3)  # programs of the public haggling
 PEOPLE_STRONG = "people_strong"  # the third of people_train that came first in the challenge's first round
 HELD_OUT = (DEV2, TEST2, PEOPLE_DEV, TEST3)  # no learner trains with their members
 LOGGED = (TEST2, TEST3)  # each evaluation against them is logged
+ALIASES = {"zoo": TRAIN, "standard": DEV}
+LISTS = (*ROSTERS, BANK, PEOPLE_STRONG, *ALIASES)  # names that stand for several occupants
 CLONE = Path("challenge_haggling")  # of :data:`dond_marl.occupants.CHALLENGE`, in the working folder
 FORMER = "test"  # the name of dev2 before there was test2
 RENAMED = (
@@ -85,13 +87,10 @@ def roster(name: str) -> tuple[Spec, ...]:
 
 
 def occupants_named(name: str) -> tuple[Spec, ...]:
-    """The members of ``zoo``, which is the roster train, of ``bank``, of ``people_strong``, or of a roster.
-
-    Raises :class:`InputError`.
-    """
+    """The occupants that one of :data:`LISTS` stands for. Raises :class:`InputError` for another name."""
     if name == PEOPLE_STRONG:
         return programs_of_people()[name]
-    return bank() if name == BANK else roster(TRAIN if name == "zoo" else name)
+    return bank() if name == BANK else roster(ALIASES.get(name, name))
 
 
 def bank() -> tuple[Spec, ...]:

@@ -24,7 +24,7 @@ from tests.loopback import Service, completion, without_proxy_and_key
 
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
-league: {rounds: 1, block_size: 8, seed: 3, evaluate: false, responses: exact}
+league: {rounds: 1, block_size: 8, seed: 3, evaluate: false}
 members:
   - {kind: pushover, name: file}
   - {kind: stubborn, name: program}
