@@ -88,14 +88,6 @@ def test_the_author_of_a_partner(spec, author):
     assert author_of(parse_spec(spec)) == author
 
 
-@pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
-def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InputError, match=r"mine\.yaml"):
-        load_rosters(path)
-
-
 @pytest.mark.parametrize(
     ("spec", "plain"),
     [
