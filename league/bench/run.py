@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl import __version__
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, suggest
 from dond_marl.files import user_path
 from dond_marl.game import Act
 from dond_marl.occupants import (
@@ -63,7 +63,6 @@ from league.play.backends import in_processes
 from league.play.match import SEATING
 from league.play.occupant_kinds import is_free
 from league.play.values import ORACLES, Entrant, Member, machine
-from league.settings.layers import suggest
 from partners.adapters.agents import programs_in
 from partners.provenance import (
     OccupantProvenance,

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import InputError, quote, suggest
 from dond_marl.files import read_text
 from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec, check_needs, read_spec
 from league.settings.layers import (
@@ -34,7 +34,6 @@ from league.settings.layers import (
     file_layer,
     format_path,
     merge,
-    suggest,
     text_layer,
     write_yaml,
 )

@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from dond_marl.errors import Notice, quote
+from dond_marl.errors import Notice, quote, suggest
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import (
     ANYTHING,
@@ -53,7 +53,7 @@ from dond_marl.scenarios.sources import (
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
-from league.settings.layers import Path, suggest
+from league.settings.layers import Path
 from partners.catalogue import UNSCRIPTED
 from partners.llm.service import GROQ_MODEL, Provider
 from partners.network.occupants import resolve_fallback
