@@ -18,10 +18,10 @@ from typing import NamedTuple
 from dond.report.games import LeagueGames, find_games
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.occupants import ANYTHING, NOTHING, Permission, missing_needs
+from dond_marl.occupants import Permission, missing_needs
 from league.figures.rows import Figures, parse_figures
-from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
+from league.ledger.ledger import LedgerError, ReadLedger, open_run
+from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.play.blobs import BlobError, read_content
 from league.play.occupant_kinds import kinds_in
 from league.play.values import Answers, Decision, LearnerState, Member
@@ -93,12 +93,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
     :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
     """
-    directory = find_run(folder)
-    if not directory.ledger.is_file():
-        raise RunNotFound(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
-        if not ledger.has_begun:
-            raise RunNotFound(f"{directory.path}: the run was stopped before it began")
+    with open_run(folder, trust=trust) as (ledger, directory):
         config = ledger.config()
         try:
             return _facts(directory, config, ledger)
