@@ -60,11 +60,7 @@ LOGGED = (TEST2, TEST3)  # each evaluation against them is logged
 ALIASES = {"zoo": TRAIN, "standard": DEV}
 LISTS = (*ROSTERS, BANK, PEOPLE_STRONG, *ALIASES)  # names that stand for several occupants
 CLONE = Path("challenge_haggling")  # of :data:`dond_marl.occupants.CHALLENGE`, in the working folder
-FORMER = "test"  # the name of dev2 before there was test2
-RENAMED = (
-    f"the roster {FORMER} is now called {DEV2}, with the same members; the held-out roster is {TEST2}, for reported "
-    "evaluations (docs/BENCHMARK.md)"
-)
+FORMER = "test"  # the name of dev2 in results from before there was test2
 
 
 class Rosters(NamedTuple):
@@ -80,7 +76,7 @@ class Rosters(NamedTuple):
 def roster(name: str) -> tuple[Spec, ...]:
     """The members of one of :data:`ROSTERS`, sorted specs. Raises :class:`InputError` for others."""
     if name not in ROSTERS:
-        raise InputError(RENAMED if name == FORMER else f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return load_rosters().members[name]
 
 
