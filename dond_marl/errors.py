@@ -17,6 +17,7 @@ only. A message says what was given, what is allowed and what to do.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import reprlib
@@ -24,7 +25,7 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -172,6 +173,13 @@ def quote(value: object) -> str:
         text = ascii(text)[1:-1]
     most = 2 * SHOWN if isinstance(value, str | bytes) else SHOWN
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def suggest(value: object, choices: Iterable[str]) -> str:
+    """The choice that is spelled most like a text, as a question; empty without any."""
+    text = value if isinstance(value, str) and len(value) < 100 else ""
+    matches = difflib.get_close_matches(text, list(choices), n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
 def printable_text(text: str) -> str:

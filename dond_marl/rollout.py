@@ -2,7 +2,6 @@
 
 Training, tournaments, evaluation and transcripts all use it, so that what is measured is what is played. A person's
 game at a table takes the same turns one by one (:mod:`dond_marl.envs.turn`); a test holds both equal.
-Only practice on an accelerator has a loop of its own; tests hold it equal to this one.
 """
 
 from __future__ import annotations

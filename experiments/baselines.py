@@ -30,7 +30,7 @@ import click
 import yaml
 from pydantic import BeforeValidator, Field, model_validator
 
-from dond.cli.shell import FILE, RosterName, integer, print_line
+from dond.cli.shell import FILE, integer, print_line
 from dond_marl.errors import InputError, RunFailure
 from dond_marl.files import append_lines, read_json_lines, user_path
 from dond_marl.occupants import expand_run_name
@@ -75,7 +75,7 @@ from league.standings.ladder import Standing
 from league.tables.blocks import Section as TableSection
 from league.tables.markdown import report_markdown
 from league.training.training import train
-from partners.rosters import DEV, FORMER, LOGGED, OF_PEOPLE, RENAMED, ROSTERS, members_hash, roster
+from partners.rosters import DEV, LOGGED, OF_PEOPLE, ROSTERS, members_hash, roster
 
 Pick = Literal["last", "points", "wins", "dev"]
 Roster = Literal["train", "dev", "dev2", "test2", "people_train", "people_dev", "test3"]
@@ -83,10 +83,7 @@ assert set(ROSTERS) == set(get_args(Roster))
 
 
 def _as_list(value: object) -> object:
-    names = [value] if isinstance(value, str) else value
-    if isinstance(names, list) and FORMER in names:
-        raise wrong(RENAMED)
-    return names
+    return [value] if isinstance(value, str) else value
 
 
 class ArmConfig(Section):
@@ -610,7 +607,7 @@ def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Se
 @click.option("--seeds", type=integer(1, 1000), metavar="N", help="of each arm that learns; overrides comparison.seeds")
 @click.option(
     "--against",
-    type=RosterName(),
+    type=click.Choice(ROSTERS),
     multiple=True,
     help="a roster to measure on; may be repeated (comparison.against)",
 )

@@ -248,7 +248,7 @@ def train(
     settings: keys over it, such as ``{"env.partner": "boulware", "training.num_train_steps": 20_000}``.
     seed, folder: shorthands for training.seed and logging.output_dir.
     progress: print progress on standard error.
-    dry_run: only check the settings and plan the run; returns a :class:`DryRun`.
+    dry_run: only check the settings and plan the run; returns a :class:`DryRun`, and refuses settings that name code.
     on_update: called after every update with the numbers of its row of ``progress.csv``, such as ``decisions`` and
         ``points``; what it raises ends the training and passes through, such as ``optuna.TrialPruned``.
 
@@ -384,13 +384,12 @@ def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     ``trust``: its members may need code, files, services and keys, as its games are replayed.
     Raises :class:`league.ledger.run_directory.RunNotFound` and :class:`league.ledger.ledger.LedgerError`.
     """
-    from league.ledger.ledger import ReadLedger
+    from league.ledger.ledger import open_run
     from league.standings.history import history_of
     from league.standings.ladder import ladder_of
     from league.tables.standings import crossplay, ladder
 
-    directory: RunDirectory = find_run(run)
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with open_run(run) as (ledger, directory):
         config = ledger.config()
         cross = history_of(ledger, config).cross
     confidence = config.league.confidence

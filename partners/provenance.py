@@ -28,7 +28,7 @@ from dond_marl.scenarios.sources import TO_TRAIN_ON, check_split, is_trainable, 
 from dond_marl.seats import Traits
 from partners.network.checkpoint_files import CheckpointError, read_pair
 from partners.network.occupants import EXPERT, expert_path
-from partners.rosters import HELD_OUT, ROSTERS, match_default_type, occupants_named, roster
+from partners.rosters import HELD_OUT, LISTS, match_default_type, occupants_named, roster
 
 ITSELF = ""  # in a past: the occupant that the past is of
 MET, THROUGH, DESCENDS, UNKNOWN = "met", "met_through", "descends_from", "met_unknown"
@@ -373,7 +373,7 @@ def _takes_occupants(parameter: inspect.Parameter) -> bool:
 
 
 def _is_list_of_occupants(value: object) -> bool:
-    return isinstance(value, list | tuple) or value in ("zoo", "bank", *ROSTERS)
+    return isinstance(value, list | tuple) or value in LISTS
 
 
 def _file(value: object) -> object:

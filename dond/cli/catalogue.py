@@ -25,7 +25,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dond.cli.shell import Command, RosterName, output_console, print_line
+from dond.cli.shell import Command, output_console, print_line
 from dond_marl.occupants import Factory, OccupantNameError, catalogue, find_factory
 from dond_marl.seats import Traits
 from partners.learning.rewards import REWARDS
@@ -202,7 +202,7 @@ def _document(entry: Entry) -> dict[str, Any]:
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, type=RosterName(), metavar="[ROSTER]...")
+@click.argument("names", nargs=-1, type=click.Choice(ROSTERS), metavar="[ROSTER]...")
 def rosters(names: tuple[str, ...]) -> None:
     """List the rosters of partners: train to learn from, dev and dev2 for tuning, test2 for reported evaluations.
 

@@ -43,7 +43,7 @@ class RunOptions(NamedTuple):
                 raise click.UsageError("--config FILE is needed; the run's own settings are for --resume RUN by itself")
             return None
         expand = partial(expand_run_names, trust=self.trust)
-        config = load_config(path, overrides, schema, dry_run=self.dry_run, expand=expand)
+        config = load_config(path, overrides, schema, dry_run=self.dry_run and not self.trust, expand=expand)
         user_path(config.logging.output_dir)  # refused before a dry run is content with it
         return config
 

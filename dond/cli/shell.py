@@ -47,7 +47,6 @@ from dond_marl.errors import (
 from dond_marl.files import user_path
 from dond_marl.game import Disagree
 from dond_marl.scenarios.sources import SOURCE_NAMES, SOURCES, is_source_name
-from partners.rosters import FORMER, RENAMED, ROSTERS
 
 RUN_ERROR, USAGE_ERROR = 1, 2
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -179,18 +178,6 @@ class SourceName(click.Choice[str]):
         if not is_source_name(value):
             self.fail(f"must be {SOURCE_NAMES}; got {value}", param, ctx)
         return str(value)
-
-
-class RosterName(click.Choice[str]):
-    """The name of a roster; the former name of one is refused with its new one."""
-
-    def __init__(self) -> None:
-        super().__init__(ROSTERS)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == FORMER:
-            self.fail(RENAMED, param, ctx)
-        return super().convert(value, param, ctx)
 
 
 class WritableFile(click.Path):

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from dond.report.games import LeagueGames, find_games
 from dond_marl.errors import InputError, error_line
 from dond_marl.files import user_path
-from dond_marl.occupants import ANYTHING, NOTHING, Permission, missing_needs
+from dond_marl.occupants import Permission, missing_needs
 from league.figures.rows import Figures, parse_figures
-from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
+from league.ledger.ledger import LedgerError, ReadLedger, open_run
+from league.ledger.run_directory import SETTINGS, RunDirectory
 from league.play.blobs import BlobError, read_content
 from league.play.occupant_kinds import kinds_in
 from league.play.values import Answers, Decision, LearnerState, Member
@@ -30,7 +30,7 @@ from league.standings.crossplay import CrossPlay
 from league.standings.findings import META_GAME_FILE
 from league.standings.history import CurvePoint, history_of, learning_curves
 from league.standings.ladder import Standing, ladder_of
-from league.standings.references import responses_of
+from league.standings.references import stored_responses
 from league.tables.final import FINAL_FILE, read_final
 from league.tables.standings import meta_game
 
@@ -93,12 +93,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
     :class:`~league.ledger.run_directory.RunNotFound`, :class:`~league.ledger.ledger.LedgerError` and
     :class:`~league.settings.read.ConfigError`.
     """
-    directory = find_run(folder)
-    if not directory.ledger.is_file():
-        raise RunNotFound(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
-        if not ledger.has_begun:
-            raise RunNotFound(f"{directory.path}: the run was stopped before it began")
+    with open_run(folder, trust=trust) as (ledger, directory):
         config = ledger.config()
         try:
             return _facts(directory, config, ledger)
@@ -109,7 +104,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
 
 
 def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
-    history, responses, rounds = history_of(ledger, config), responses_of(config, ledger.allow), ledger.next_round
+    history, responses, rounds = history_of(ledger, config), stored_responses(config), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
     mains, over = [row.name for row in config.learners if row.role == "main"], rounds >= config.total_rounds
     models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]

@@ -25,7 +25,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError, quote
+from dond_marl.errors import InputError, quote, suggest
 from dond_marl.game import (
     ITEMS,
     MAX_VALUE,
@@ -310,8 +310,7 @@ def check_known(names: Iterable[str], allowed: Sequence[str]) -> None:
     """Raise ``TypeError`` for a setting that does not exist."""
     for name in names:
         if name not in allowed:
-            near = difflib.get_close_matches(name, allowed, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            hint = suggest(name, allowed)
             raise TypeError(f"there is no setting {quote(name)}{hint}; the settings are {', '.join(allowed)}")
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dond_marl.batch import Games
@@ -212,15 +212,6 @@ def record_of(
         raise RecordError("only a finished game has a record; this one goes on")
     messages = state.messages if any(state.messages) else ()
     return GameRecord(state.scenario, state.rules, names, state.history, state.outcome, (), source, seed, (), messages)
-
-
-def add_typed_words(record: GameRecord, seat: int, typed: Sequence[str | None]) -> GameRecord:
-    """The record with the words that the person in ``seat`` typed for each of their own acts, ``None`` for nothing."""
-    if not any(typed):
-        return record
-    words: list[str | None] = [None] * len(record.actions)
-    words[seat::2] = typed
-    return replace(record, words=tuple(words))
 
 
 def records_of(

@@ -304,27 +304,6 @@ class Pool:
             np.add.at(result.worth.reshape(-1), result.origin, value)
         return agree, result.worth
 
-    def response_points(self) -> Doubles:
-        """Points of ten of the best response in each context against each policy, played out, ``[C, M]``."""
-        automaton, n = self.automaton, self.automaton.width
-        turns_left, total = self.first_turns_left, np.zeros(self.chances.shape)
-        belief = self.initial_beliefs()
-        while belief.size:
-            level, row, member = automaton.levels[turns_left], belief.row, belief.member
-            context, policy, act = belief.context[row], level.policy[member], self.best_acts(belief, turns_left)[row]
-            agree = act == 2 * n
-            total[context[agree], policy[agree]] = self.agree_points(level.claim[member], context)[agree]
-            if turns_left == 1:
-                break
-            claims = np.flatnonzero(~agree)
-            row, context, policy, member, act = (array[claims] for array in (row, context, policy, member, act))
-            closes = self.closes_deal(level, turns_left)[member, act]
-            total[context, policy] = self.points[context, self._split[act]] * closes
-            next_state, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
-            on = np.flatnonzero(next_state >= 0)
-            belief, turns_left = _group(row[on] * (2 * n) + answer[on], context[on], next_state[on]), turns_left - 2
-        return total
-
     # Filtering: the policies that explain a history
 
     def beliefs_after(self, context: Index, acts: Int8s, offers: Int8s) -> Belief:

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl import __version__
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, suggest
 from dond_marl.files import user_path
 from dond_marl.game import Act
 from dond_marl.occupants import (
-    ANYTHING,
-    NOTHING,
     OccupantNameError,
     Spec,
     SpecLike,
@@ -59,13 +57,12 @@ from league.bench.results import FORMAT, Row, digest, seal_row
 from league.evaluation.exploitability import exploitability_by_seat
 from league.evaluation.matches import MEMBER, Terms, play
 from league.ledger.export import blob_ancestry
-from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import CHECKOUT, find_run, source_commit
+from league.ledger.ledger import open_run
+from league.ledger.run_directory import CHECKOUT, source_commit
 from league.play.backends import in_processes
 from league.play.match import SEATING
 from league.play.occupant_kinds import is_free
 from league.play.values import ORACLES, Entrant, Member, machine
-from league.settings.layers import suggest
 from partners.adapters.agents import programs_in
 from partners.provenance import (
     OccupantProvenance,
@@ -74,7 +71,7 @@ from partners.provenance import (
     provenance_of,
     roster_test_members,
 )
-from partners.rosters import FORMER, OF_PEOPLE, RENAMED, ROSTERS, TEST2, roster
+from partners.rosters import OF_PEOPLE, ROSTERS, TEST2, roster
 
 NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
@@ -117,10 +114,7 @@ def submission_of_run(folder: Path, member: str | None, name: str | None = None,
     keys. Raises :class:`~dond_marl.errors.UntrustedError` without ``trust``, :class:`~dond_marl.errors.InputError` for
     a member that is not there, and what opening the ledger raises.
     """
-    directory = find_run(folder)
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
-        if not ledger.has_begun:
-            raise InputError(f"{directory.path}: the run was stopped before it began; take another run")
+    with open_run(folder, trust=trust) as (ledger, directory):
         members, states, meta, config = ledger.members(), ledger.states(), ledger.meta(), ledger.config()
     by_name = {entry.name: entry for entry in members}
     mains = [entry.name for entry in members if entry.role == "main"]
@@ -287,8 +281,6 @@ def opponents_of(words: Sequence[SpecLike]) -> Opponents:
     """
     if not words:
         raise InputError(f"name the opponents with --against: one of {', '.join(ROSTERS)}, or occupants")
-    if FORMER in words:
-        raise InputError(RENAMED)
     if len(words) == 1 and words[0] in ROSTERS:
         if not roster(words[0]):
             raise InputError(f"the roster {words[0]} has no members yet")

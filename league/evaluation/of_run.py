@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from dond_marl.errors import InputError
-from dond_marl.occupants import ANYTHING, NOTHING, Spec, check_needs
+from dond_marl.occupants import Spec, check_needs
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
 from league.evaluation.final import FinalEvaluation, final_evaluation
 from league.ledger.export import blob_ancestry
-from league.ledger.ledger import ReadLedger
+from league.ledger.ledger import open_run
 from league.ledger.run_directory import RunDirectory
 from league.play.blobs import read_blob
 from league.play.match import SEATING
@@ -47,11 +47,7 @@ def evaluate_run(
     services and keys. Raises :class:`NothingToEvaluate`, :class:`~dond_marl.errors.UntrustedError` without ``trust``,
     and what opening the ledger raises.
     """
-    if not directory.ledger.is_file():
-        raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
-        if not ledger.has_begun:
-            raise NothingToEvaluate(f"{directory.path}: the run was stopped before it began")
+    with open_run(directory.path, trust=trust) as (ledger, directory):
         config, members, states = config or ledger.config(), ledger.members(), ledger.states()
         before = ledger.states(-1)
         heldout = {m.name: m.spec for m in members if m.split == "heldout" and m.spec is not None}

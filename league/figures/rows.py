@@ -84,18 +84,18 @@ class FigureRow(NamedTuple):
 
 
 def figure_row(
-    member: str, against: str, figure: str, seat: str, estimate: Estimate, unit: Unit = "points", note: str = ""
+    member: str, against: str, figure: str, seat: str, estimate: Estimate, unit: Unit = "points"
 ) -> FigureRow:
     """A row from an estimate."""
-    return FigureRow(member, against, figure, seat, estimate.mean, estimate.low, estimate.high, estimate.n, unit, note)
+    return FigureRow(member, against, figure, seat, estimate.mean, estimate.low, estimate.high, estimate.n, unit)
 
 
 def bounded_row(
-    member: str, against: str, figure: str, seat: str, low: float, high: float, *, exact: bool, unit: Unit = "points"
+    member: str, against: str, figure: str, seat: str, low: float, high: float, *, exact: bool
 ) -> FigureRow:
     """A row of a value that is known within bounds; it has a middle only where the bounds are one number."""
     value = low if math.isclose(low, high, abs_tol=5e-7) else math.nan
-    return FigureRow(member, against, figure, seat, value, low, high, 0, unit, "exact" if exact else "bounds")
+    return FigureRow(member, against, figure, seat, value, low, high, note="exact" if exact else "bounds")
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError, quote
-from league.ledger.ledger import ReadLedger
-from league.ledger.run_directory import find_run
+from league.ledger.ledger import open_run
 from league.play.provenance import learner_identity
 from league.settings.read import Config
 from partners.provenance import NO_PAST, Ancestry, OccupantProvenance, read_past
@@ -41,8 +40,7 @@ def read_member(run: Path, name: str, digits: str = "") -> tuple[dict[str, Tenso
     from league.play.blobs import read_blob  # PyTorch is loaded from here on
     from partners.network.checkpoint import NETWORK, network_note
 
-    directory = find_run(run)
-    with ReadLedger(directory.ledger) as ledger, ledger.snapshot():
+    with open_run(run) as (ledger, directory):
         members, config, played = ledger.members(), ledger.config(), ledger.next_round
         stages = [ledger.stage(number) for number in range(played)]
         states = [(rounds, ledger.states(rounds - 1).get(name)) for rounds in range(played + 1)]

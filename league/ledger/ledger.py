@@ -21,9 +21,9 @@ from typing import Any, Self
 import numpy as np
 
 from dond_marl.errors import Notice, RunFailure
-from dond_marl.occupants import NOTHING, Permission, Spec, read_spec
+from dond_marl.occupants import ANYTHING, NOTHING, Permission, Spec, read_spec
 from dond_marl.scenarios.sources import Scenarios
-from league.ledger.run_directory import SETTINGS
+from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
 from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema
 from league.play.values import (
     CAUSES,
@@ -464,3 +464,19 @@ class ReadLedger(Ledger):
         finally:
             if self._db.in_transaction:  # SQLite may have ended it by itself
                 self._db.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def open_run(run: str | Path, *, trust: bool = False) -> Iterator[tuple[ReadLedger, RunDirectory]]:
+    """Open the league in ``run``, or the newest in it, for reading: a snapshot of its ledger, and its folder.
+
+    ``trust``: its names may need code, files, services and keys. Raises :class:`LedgerError`, and
+    :class:`league.ledger.run_directory.RunNotFound`, also for a run that was stopped before it began.
+    """
+    directory = find_run(run)
+    if directory.ledger.is_file():
+        with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger, ledger.snapshot():
+            if ledger.has_begun:
+                yield ledger, directory
+                return
+    raise RunNotFound(f"{directory.path}: the run was stopped before it began: there is nothing in its ledger")

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,6 @@ BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
 ROOM = ".room"  # a file that is as large as a checkpoint, for a moment, at the start of a training
 PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
-# Files of a start, and the tables of a league without rounds; with any other file a folder is not deleted.
-STARTS = (LOCK, SETTINGS, f".{SETTINGS}", ROOM, LEDGER, BLOBS, CHECKPOINTS, "events.out.tfevents")
-START_TABLES = ("ladder.csv", "crossplay.csv", "learning.csv", ".ladder.csv", ".crossplay.csv", ".learning.csv")
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCES = ("dond_marl", "hints", "partners", "league")  # folders with code that can change figures
@@ -164,7 +161,7 @@ def find_run(path: str | Path, mark: str = LEDGER, notify: Callable[[str], None]
 def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     """The error for a folder without a run: what it is instead, or other runs near it."""
     for run in (path, *run_folders(path)) if mark == LEDGER else ():
-        if any((run / name).exists() for name in (BLOBS, START_TABLES[0])) and not (run / LEDGER).exists():
+        if any((run / name).exists() for name in (BLOBS, "ladder.csv")) and not (run / LEDGER).exists():
             return RunNotFound(f"{run}: its {LEDGER} is missing; restore it from a copy")
     kind, (other, command) = KINDS[mark], OTHERS[mark]
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
@@ -220,18 +217,16 @@ def _has_mark(path: Path, mark: str) -> bool:
 
 
 def _has_no_update(path: Path) -> bool:
-    """Whether a folder has the start of a training and no result."""
+    """Whether a training has logged no update and saved no checkpoint."""
     rows = (path / PROGRESS).read_bytes().count(b"\n") if (path / PROGRESS).is_file() else 0
-    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json")) and _has_only(path, (*STARTS, PROGRESS))
+    return rows <= 1 and not any((path / CHECKPOINTS).glob("*.json"))
 
 
 def _holds_nothing(path: Path, *, stopped: bool) -> bool:
     """Whether the folder of a new run may be deleted: its start failed, or was stopped before it was written."""
-    if stopped:
-        return _is_empty_start(path) or (_row_count(path / LEDGER, "meta") == 0 and _has_only(path, STARTS))
     if (path / LEDGER).exists():
-        return _row_count(path / LEDGER, "rounds") == 0 and _has_only(path, (*STARTS, *START_TABLES))
-    return _has_no_update(path)
+        return _row_count(path / LEDGER, "meta" if stopped else "rounds") == 0
+    return _is_empty_start(path) if stopped else _has_no_update(path)
 
 
 def _is_empty_start(path: Path) -> bool:
@@ -250,11 +245,6 @@ def in_use(path: Path) -> bool:
             return False
     except OSError as error:  # of a file system without locks, or of a folder of another user
         return isinstance(error, Timeout)
-
-
-def _has_only(path: Path, names: Iterable[str]) -> bool:
-    """Whether the names of all entries of a folder start with one of ``names``."""
-    return all(entry.name.startswith(tuple(names)) for entry in path.iterdir())
 
 
 def _row_count(ledger: Path, table: str) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dond_marl.errors import Notice, missing_library, shorten
+from league.ledger.verify import flat_settings
 
 PROJECT = "dond-marl"
 Figures = Mapping[str, float]
@@ -37,7 +38,7 @@ class TensorBoard:
         from tensorboardX import SummaryWriter  # writes events alone: TensorBoard itself brings a server, 50 MB
 
         self._events: Any = SummaryWriter(str(folder), purge_step=first)
-        lines = (f"    {name}: {value}" for name, value in flat_settings(settings).items())
+        lines = (f"    {name}: {value}" for name, value in flat_settings(settings))
         self._events.add_text("settings", "\n".join(lines), first)
 
     def write(self, figures: Figures, step: int) -> None:
@@ -119,17 +120,3 @@ def run_name(folder: Path) -> str:
     """The name of a run: ``league_quick/0001``, or ``here/runs/0001`` where the folder is called ``runs``."""
     parts = folder.resolve().parts
     return "/".join(parts[-3 if parts[-2] == "runs" else -2 :])
-
-
-def flat_settings(settings: Settings, prefix: str = "") -> dict[str, str]:
-    """The settings as texts by dotted name: ``training.lr``; a list is one entry for each of its places."""
-    flat: dict[str, str] = {}
-    for key, value in settings.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, list | tuple) and any(isinstance(entry, Mapping) for entry in value):
-            value = dict(enumerate(value))
-        if isinstance(value, Mapping):
-            flat |= flat_settings(value, f"{name}.")
-        else:
-            flat[name] = str(value)
-    return flat

@@ -27,10 +27,10 @@ from league.settings.read import Config
 from partners.provenance import label
 
 
-def legs_with_order(ledger: Ledger, number: int, *, failed: bool = False) -> Iterator[tuple[int, SeatOrderResult]]:
-    """Every leg of a committed round with its seat order in the match, 0 or 1; ``failed``: of its failed matches."""
+def legs_with_order(ledger: Ledger, number: int) -> Iterator[tuple[int, SeatOrderResult]]:
+    """Every leg of a committed round with its seat order in the match, 0 or 1; without failed matches."""
     opens = {(first, second) for _, kind, first, second, *_ in ledger.meetings(number) if kind == "match"}
-    for leg in ledger.legs(number, failed=failed):
+    for leg in ledger.legs(number):
         yield (0 if leg.seats in opens else 1), leg
 
 
@@ -125,19 +125,21 @@ def refuse_other_settings(run: Path, started: BaseModel, current: BaseModel) -> 
 
 def differences(earlier: BaseModel, later: BaseModel) -> list[str]:
     """The changes from ``earlier`` to ``later``, a line per key: ``env.max_turns: 10 -> 6``."""
-    before, after = (dict(_flat(config.model_dump(mode="json"))) for config in (earlier, later))
+    before, after = (dict(flat_settings(config.model_dump(mode="json"))) for config in (earlier, later))
     changed = {key: (before.get(key, "absent"), after.get(key, "absent")) for key in before | after}
     lines = [f"{key}: {first} -> {second}" for key, (first, second) in changed.items() if first != second]
     return lines or ["members, learners or stages in another order"] * (earlier != later)
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every value of a dumped config as text, by its dotted path; items of a list by their names."""
+def flat_settings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every value of a dumped config as text, by its dotted path: ``training.lr``; items of a list by their names."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        value = {item["name"]: {key: inner for key, inner in item.items() if key != "name"} for item in value}
-    if isinstance(value, dict):
+        value = {
+            item.get("name", i): {key: v for key, v in item.items() if key != "name"} for i, item in enumerate(value)
+        }
+    if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else key)
+            yield from flat_settings(inner, f"{path}.{key}" if path else key)
     else:
         yield path, "none" if value is None else str(value)
 

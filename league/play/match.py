@@ -24,10 +24,10 @@ from league.play.values import (
     FACTS,
     ORACLE_ROLES,
     ORACLES,
-    Answers,
     MatchResult,
     MatchTask,
     SeatOrderResult,
+    answers_by_member,
     causes_of,
     unreachable_member,
 )
@@ -121,10 +121,6 @@ class Seating:
         return self.source(env).block(seed, block.start, block.size)
 
 
-def _open_source(env: EnvConfig) -> ScenarioSource:
-    return env.open_source()
-
-
 def _network(blob: str, blobs: Path, greedy: bool) -> Partner:
     from league.play.blobs import read_blob  # PyTorch is loaded only where a network plays
     from partners.network.partner import NetworkPartner
@@ -146,6 +142,10 @@ def _response(blob: str, blobs: Path, role: Role) -> Partner:
 
     network = _network(blob, blobs, greedy=role == ORACLE_ROLES["likeliest"])
     return BestResponse(network, contexts_in(lewis_space(), 0))  # either seat has the same contexts
+
+
+def _open_source(env: EnvConfig) -> ScenarioSource:
+    return env.open_source()
 
 
 SEATING = Seating()  # of this process
@@ -181,20 +181,13 @@ def play_games(
         seed=seed,
         index=index,
         reveal_partner_utilities=env.reveal_partner_utilities,
-        illegal=env.illegal or "raise",
     )
 
 
 def _unreachable(legs: Sequence[SeatOrderResult], games: int, bound: float) -> tuple[str, str] | None:
     """The member that was unreachable in too many of a match's games, and a sentence about it."""
     lost = sum(int((~counted).sum()) for leg in legs if (counted := leg.valid_games) is not None)
-    if not lost:
-        return None
-    answers: dict[str, Answers] = {}
-    for leg in legs:
-        for name, seat_answers in zip(leg.seats, leg.answers, strict=True):
-            answers[name] = answers.get(name, Answers()) + seat_answers
-    return unreachable_member(answers, lost, games, bound)
+    return unreachable_member(answers_by_member(legs), lost, games, bound) if lost else None
 
 
 def facts_of(games: Games) -> NDArray[np.void]:

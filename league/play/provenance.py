@@ -33,7 +33,7 @@ HEURISTIC = Spec("heuristic")  # its greedy act replaces a missing expert's
 
 
 def training_ancestry(config: TrainConfig) -> Ancestry:
-    """The provenance of a training's policy. Raises what :func:`partners.provenance.known` raises."""
+    """The provenance of a training's policy. Raises what :func:`partners.provenance.provenance_of` raises."""
     if config.training.algo == "bc":  # people's dialogues: one part to learn from, the other for early stopping
         return NO_PAST.add_opponents([human_dialogues("train"), human_dialogues("val")])
     return learner_ancestry(config.env, config.training.init_from, config.hints)
@@ -42,7 +42,8 @@ def training_ancestry(config: TrainConfig) -> Ancestry:
 def learner_ancestry(env: EnvConfig, init_from: str | None, hints: HintsConfig | None = None) -> Ancestry:
     """The provenance of a learner that starts with ``init_from`` and practices in ``env`` under ``hints``.
 
-    It includes the scenario source, if that holds held-out views. Raises what :func:`partners.provenance.known` raises.
+    It includes the scenario source, if that holds held-out views. Raises what
+    :func:`partners.provenance.provenance_of` raises.
     """
     opponents = map(provenance_of, [env.partner, *([] if hints is None else _hint_occupants(hints))])
     return _first_ancestry(init_from).add_opponents([*opponents, *held_out_scenarios(env.scenarios, env.split)])
@@ -51,7 +52,7 @@ def learner_ancestry(env: EnvConfig, init_from: str | None, hints: HintsConfig |
 def league_ancestries(config: Config) -> dict[str, Ancestry]:
     """The provenance of each learner of a league by name, fixed from its first round on.
 
-    Raises what :func:`partners.provenance.known` raises.
+    Raises what :func:`partners.provenance.provenance_of` raises.
     """
     fixed = [provenance_of(member.spec) for member in (*config.members, *config.gate)]
     for env in (config.env, *(stage.env.apply_to(config.env) for stage in config.curriculum)):

@@ -46,7 +46,6 @@ ORACLE_ROLES: Mapping[str, Role] = {"likeliest": "oracle", "sampled": "sampled_o
 ORACLES = tuple(ORACLE_ROLES.values())
 Split = Literal["train", "gate", "heldout"]
 CAUSES = tuple(cause for cause in Cause if cause != Cause.FREE)
-UNKNOWN_CAUSE = "cause not kept"
 PHRASES: Mapping[Cause, str] = {
     Cause.UNREACHABLE: "not reached",
     Cause.UNPARSABLE: "not readable",
@@ -74,9 +73,7 @@ class Answers:
 
     def by_cause(self) -> dict[str, int]:
         """The fallback's decisions by the phrase of their cause, without zeros."""
-        counts = {PHRASES[cause]: times for cause, times in zip(CAUSES, self.causes, strict=True) if times}
-        unknown = self.fallbacks - sum(self.causes)
-        return {**counts, UNKNOWN_CAUSE: unknown} if unknown else counts
+        return {PHRASES[cause]: times for cause, times in zip(CAUSES, self.causes, strict=True) if times}
 
     def __add__(self, other: Answers) -> Answers:
         return Answers(
@@ -324,18 +321,16 @@ class SeatOrderResult(NamedTuple):
 
 
 def answers_by_member(legs: Sequence[SeatOrderResult]) -> dict[str, Answers]:
-    """The answers of each member in the ``legs`` of a round; those without causes of fallbacks are counted together."""
+    """The answers of each member in the ``legs`` of a round; those without fallbacks are counted together."""
     counted: dict[str, Answers] = {}
     if plain := [leg for leg in legs if leg.causes is None]:
-        facts = np.stack([leg.facts for leg in plain])  # [legs, games]
-        acts = facts["turns"].astype(np.int64)
+        acts = np.stack([leg.facts["turns"] for leg in plain]).astype(np.int64)  # [legs, games]
         decisions = np.stack([_decisions_of_seat(acts, seat) for seat in (0, 1)], axis=1)
-        fallbacks = facts["fallbacks"].sum(axis=1, dtype=np.int64)
         names, member = np.unique([leg.seats for leg in plain], return_inverse=True)
-        games = np.bincount(member.ravel()) * facts.shape[1]
-        sums = (np.bincount(member.ravel(), weights=counts.ravel()).tolist() for counts in (decisions, fallbacks))
-        for name, n, made, played in zip(names.tolist(), games.tolist(), *sums, strict=True):
-            counted[name] = Answers(n, 0, int(made), int(played))
+        games = np.bincount(member.ravel()) * acts.shape[1]
+        made = np.bincount(member.ravel(), weights=decisions.ravel())
+        for name, n, decided in zip(names.tolist(), games.tolist(), made.tolist(), strict=True):
+            counted[name] = Answers(n, 0, int(decided))
     for leg in legs:
         if leg.causes is not None:
             for name, answers in zip(leg.seats, leg.answers, strict=True):

@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 
 from dond_marl.occupants import short_names
-from league.ledger.ledger import Ledger, ReadLedger
-from league.ledger.run_directory import LEDGER, RunNotFound, find_run
+from league.ledger.ledger import Ledger, open_run
+from league.ledger.run_directory import RunNotFound
 from league.rounds.planner import describe, members_of
 from league.rounds.runner import LeagueOutcome
 from league.standings.ladder import ladder_of
@@ -78,7 +78,6 @@ READABLE = {  # reasons as stored in the ledger: as displayed
     r"scores unknown of ([\d.]+)": r"they have not met; others score \1",
     r"scores ([\d.]+) of unknown": r"scores \1; what others score is not known",
     r"scores ([\d.]+) of ([\d.]+)": r"scores \1 where \2 can be had",
-    r"moved by unknown": "they have not met",
     r"points vary by unknown": "they have not met",
     r"\b1 rounds are\b": "1 round is",
     r"\b1 rounds\b": "1 round",
@@ -92,10 +91,9 @@ def round_section(folder: Path, number: int) -> Section:
 
     Raises :class:`~league.ledger.run_directory.RunNotFound` or :class:`~league.ledger.ledger.LedgerError`.
     """
-    folder = find_run(folder).path
-    with ReadLedger(folder / LEDGER) as ledger:
+    with open_run(folder) as (ledger, directory):
         if not 1 <= number <= ledger.next_round:
-            raise RunNotFound(f"{folder}: its ledger holds no round {number}; it holds {_rounds_held(ledger)}")
+            raise RunNotFound(f"{directory.path}: its ledger holds no round {number}; it holds {_rounds_held(ledger)}")
         return _round(ledger, number - 1)
 
 

@@ -16,8 +16,9 @@ from league.play.hinters import (
 )
 from league.play.occupant_kinds import kinds_in
 from league.play.values import TrainTask
+from league.rounds.matchmaking import matchmaking_in_words
 from league.rounds.planner import RoundPlan, describe, first_states, members_of, plan_round, rounds_of_practice
-from league.settings.learners import LearnerConfig, matchmaking_in_words
+from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
 from league.tables.figures import count_noun

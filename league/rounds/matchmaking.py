@@ -2,7 +2,7 @@
 
 A rule maps figures of a group of opponents (:class:`Prospects`) to weights and their reasons; the groups of opponents
 and the mixture of rules of a role are in :mod:`league.rounds.opponents`. To add a rule, write its function, put it in
-``RULES`` and its name in :data:`league.settings.learners.RuleName`.
+``RULES``, its words in ``IN_WORDS``, and its name in :data:`league.settings.learners.RuleName`.
 
 ``regret`` and ``variance`` are general-sum forms of AlphaStar's prioritized fictitious self-play (Vinyals et al. 2019,
 Methods), which weighs an opponent that is beaten with probability x by (1 - x)**2 or by x (1 - x). Where a game is won
@@ -14,14 +14,14 @@ reachable, so losing to it is no regret. N = opponents.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.statistics import TEN
-from league.settings.learners import Among, RuleName
+from league.settings.learners import AMONG, Among, RuleName
 
 Floats = NDArray[np.float64]
 Group = Among | Literal["oracles"]  # a branch names no group of oracles: they have a rule
@@ -179,7 +179,30 @@ _ALL = (
 RULES: dict[str, Rule] = {rule.__name__: rule for rule in _ALL}
 # Rules whose name is a group.
 OWN_GROUP: dict[RuleName, Group] = {"oracles": "oracles", "past_selves": "past_selves", "self_play": "self"}
-assert set(RULES) == set(get_args(RuleName)), "RuleName in the settings and RULES differ"
+IN_WORDS: Mapping[str, str] = {  # a rule, for people
+    "forgotten": "those against which it has forgotten",
+    "losses": "more with those to which it loses",
+    "meta_mixture": "the solution of the meta-game",
+    "oracles": "best responses to it",
+    "past_selves": "its past selves",
+    "regret": "more where most is left to gain",
+    "self_play": "itself",
+    "skill_levels": "all levels of skill",
+    "uniform": "all alike",
+    "variance": "more where results vary",
+    "within_reach": "those within reach",
+}
+assert set(RULES) == set(get_args(RuleName)) == set(IN_WORDS), "RuleName in the settings, RULES and IN_WORDS differ"
+
+
+def matchmaking_in_words(shares: Mapping[str, float]) -> str:
+    """A learner's opponents for people: ``70% fixed members (all alike), 30% itself``."""
+    total, words = sum(shares.values()), []
+    for branch, share in shares.items():
+        rule, _, among = branch.partition(AMONG)
+        group = f"{among} members ({IN_WORDS[rule]})" if among == "fixed" else f"{among} ({IN_WORDS[rule]})"
+        words.append(f"{share / total:.0%} {group if among else IN_WORDS[rule]}")
+    return ", ".join(words)
 
 
 def _equal_weights(opponents: Prospects, reason: str) -> Weighed:

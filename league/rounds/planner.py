@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
+from league.rounds.matchmaking import matchmaking_in_words
 from league.rounds.opponents import meetings_of
-from league.settings.learners import LearnerConfig, StageConfig, Until, matchmaking_in_words
+from league.settings.learners import LearnerConfig, StageConfig, Until
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
@@ -307,11 +308,9 @@ def describe(config: Config, stage: StageConfig) -> str:
         parts += [f"{name} does not learn"] if not learner.learns else [f"{name}: {k} {v}" for k, v in values.items()]
     ends = []
     if stage.until is not None:
-        until = stage.until
-        member = until.member or config.learners[0].name
-        against = "all others" if until.against == "all" else until.against
+        until, first = stage.until, config.learners[0].name
         sure = f"{until.confidence:.0%} sure, over at least {until.games:,} games"
-        ends.append(f"until {member} has {until.metric} of at least {until.at_least:g} against {against} ({sure})")
+        ends.append(f"until {first} has at least {until.at_least:g} points of ten from all others ({sure})")
     if stage.rounds is not None:
         rounds = f"{stage.rounds} round{'s' * (stage.rounds != 1)}"
         ends.append(f"at most {rounds}" if ends else rounds)
@@ -319,10 +318,9 @@ def describe(config: Config, stage: StageConfig) -> str:
 
 
 def _check_figure(until: Until, config: Config, history: History) -> tuple[bool, str]:
-    member = until.member or config.learners[0].name
-    opponent = None if until.against == "all" else until.against
-    figure = history.cross.figure(until.metric, member, opponent, 2 * until.confidence - 1)
-    text = f"{member} has {until.metric} of {figure.mean:.2f}, at least {figure.low:.2f} at {until.confidence:.0%}"
-    if figure.n < until.games:
-        return False, f"{text}, over {figure.n:,} of {until.games:,} games"
-    return figure.low >= until.at_least, text  # false for nan
+    learner = config.learners[0].name
+    points = history.cross.tally("points", learner).mean(2 * until.confidence - 1)
+    text = f"{learner} has {points.mean:.2f} points of ten, at least {points.low:.2f} at {until.confidence:.0%}"
+    if points.n < until.games:
+        return False, f"{text}, over {points.n:,} of {until.games:,} games"
+    return points.low >= until.at_least, text  # false for nan

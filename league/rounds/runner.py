@@ -24,13 +24,13 @@ from league.play.values import LearnerState, MatchResult, Member, Round, TrainRe
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
-from league.settings.read import UNUSED, Config, dump
+from league.settings.read import Config, dump
 from league.settings.sections import BackendConfig, EnvConfig, names_in
 from league.standings.crossplay import CrossPlay, write_crossplay
 from league.standings.findings import findings_of, write_findings
 from league.standings.history import CurvePoint, History, history_of, learning_curves, write_curves
 from league.standings.ladder import Responses, Standing, ladder_of, write_ladder
-from league.standings.references import responses_of, stored_responses
+from league.standings.references import stored_responses
 from partners.provenance import ProvenanceError
 
 if TYPE_CHECKING:
@@ -75,24 +75,26 @@ def run_league(
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         config = _begin_or_resume(config, directory, ledger, watcher)
         write_atomically(directory.path / "config.yaml", ledger.settings())
-        for key in UNUSED:
-            if getattr(config.env, key) != getattr(EnvConfig(), key):
-                watcher.warn(f"env.{key} sets the partner of a single agent; a league does not use it")
+        if config.env.partner != EnvConfig().partner:
+            watcher.warn("env.partner sets the partner of a single agent; a league does not use it")
         history = history_of(ledger, config)
         try:
             _play_rounds(config, directory, ledger, history, watcher, backend, report)
         finally:  # also for a stopped run: its committed rounds have tables too
             _write_tables(config, directory, ledger, history.cross)
-        if config.league.responses == "exact":
-            watcher.on_analysis("best responses to the members")
-        responses = responses_of(config)
-        if responses != stored_responses(config):
-            write_ladder(directory.path / "ladder.csv", ladder_of(history.cross, config.league.confidence, responses))
         findings, final = _evaluate(config, directory, history, watcher) if config.league.evaluate else (None, None)
         curves = learning_curves(ledger, config.league.confidence)
         without = ledger.rounds_without_practice()
         return LeagueOutcome(
-            config, history.cross, curves, responses, findings, final, without, history.members, ledger.clock()[0]
+            config,
+            history.cross,
+            curves,
+            stored_responses(config),
+            findings,
+            final,
+            without,
+            history.members,
+            ledger.clock()[0],
         )
 
 
@@ -338,9 +340,6 @@ def _delete_old_reservoirs(
 
 
 def _changed_versions(noted: str, current: str) -> str:
-    try:
-        before, after = dict(json.loads(noted)), json.loads(current)
-    except (ValueError, TypeError):
-        return "what the run notes of its machine is damaged"
+    before, after = json.loads(noted), json.loads(current)
     changed = sorted(key for key in after if before.get(key) != after[key])
     return ", ".join(f"{key} {before.get(key)} then, {after[key]} now" for key in changed)

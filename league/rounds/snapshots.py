@@ -34,6 +34,7 @@ from league.settings.read import Config
 from league.standings.history import History, points_by_seats
 
 Points = NDArray[np.float64]
+FORGETTING = 0.5  # points of ten that a learner may lose against any one opponent
 
 
 class RoundEnd(NamedTuple):
@@ -194,13 +195,11 @@ def _by_points(gate: Gate, more: Points, groups: NDArray[np.int64], look: int) -
     # Bonferroni: with many opponents a loss to one of them by chance is likely.
     confidence = 1 - 2 * (1 - gate.confidence) / len(more)
     changes = [opponent.mean(confidence) for opponent in _by_opponent(more, groups)]
-    regressed = [change.mean for change in changes if change.high < -gate.forgetting]
+    regressed = [change.mean for change in changes if change.high < -FORGETTING]
     sure = f"{1 - risk:.1%} sure: at least {gain.low:+.2f}; test {look}"
     text = f"{gain.mean:+.2f} points of ten compared with its last snapshot ({sure})"
     if not gain.low > 0:  # also with too few scenarios for an interval
         return GateVerdict(False, f"not surely better: {text}", gain)
-    if gain.mean < gate.delta:
-        return GateVerdict(False, f"too little: {text}, {gate.delta:+.2f} needed", gain)
     if regressed:
         return GateVerdict(False, f"{text}, but {min(regressed):+.2f} against one of {len(regressed)} opponents", gain)
     return GateVerdict(True, f"better: {text}", gain)

@@ -9,7 +9,6 @@ layer that names a scenario source replaces the earlier source and its split (:f
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dond_marl.errors import SHOWN, InputError, quote
+from dond_marl.errors import SHOWN, InputError, quote, suggest
 from dond_marl.files import open_regular
 from dond_marl.scenarios.sources import DATASETS
 
@@ -130,13 +129,6 @@ def _value(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int])
         lines[key_path] = line
         data[key_node.value] = _value(loader, value_node, key_path, lines)
     return data
-
-
-def suggest(value: object, choices: Iterable[str]) -> str:
-    """The choice that is spelled most like a text, as a question; empty without any."""
-    text = value if isinstance(value, str) and len(value) < 100 else ""
-    matches = difflib.get_close_matches(text, list(choices), n=1)
-    return f" (did you mean {matches[0]!r}?)" if matches else ""
 
 
 def format_path(path: Path) -> str:

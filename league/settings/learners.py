@@ -27,19 +27,6 @@ RuleName = Literal[  # the functions of league.rounds.matchmaking
     "variance", "within_reach",
 ]  # fmt: skip
 AMONG = " among "
-IN_WORDS: Mapping[str, str] = {  # a rule, for people
-    "forgotten": "those against which it has forgotten",
-    "losses": "more with those to which it loses",
-    "meta_mixture": "the solution of the meta-game",
-    "oracles": "best responses to it",
-    "past_selves": "its past selves",
-    "regret": "more where most is left to gain",
-    "self_play": "itself",
-    "skill_levels": "all levels of skill",
-    "uniform": "all alike",
-    "variance": "more where results vary",
-    "within_reach": "those within reach",
-}
 RULE_NAMES, GROUPS = get_args(RuleName), get_args(Among)
 # The default matchmaking of each role. A main's is AlphaStar's (Vinyals et al. 2019, Methods) with regret in place of
 # the loss rate.
@@ -67,16 +54,6 @@ def _matchmaking(value: object) -> object:
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1e6:
             raise wrong(f"the share of {branch} is a number above 0; got {quote(share)}")
     return {branch: float(share) for branch, share in shares.items()}
-
-
-def matchmaking_in_words(shares: Mapping[str, float]) -> str:
-    """A learner's opponents for people: ``70% fixed members (all alike), 30% itself``."""
-    total, words = sum(shares.values()), []
-    for branch, share in shares.items():
-        rule, _, among = branch.partition(AMONG)
-        group = f"{among} members ({IN_WORDS[rule]})" if among == "fixed" else f"{among} ({IN_WORDS[rule]})"
-        words.append(f"{share / total:.0%} {group if among else IN_WORDS[rule]}")
-    return ", ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +92,8 @@ class Gate(Section):
     """The test that a learner must pass before a snapshot of it joins the league."""
 
     kind: Literal["points", "win_rate"] = "points"
-    # By how much the learner must outscore its last snapshot, and the confidence that it outscores it at all:
-    # one-sided, over all tests together.
-    delta: float = Field(default=0.0, ge=0, le=10, description="points of ten")
+    # That the learner outscores its last snapshot: one-sided, over all tests together.
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
-    # How much it may lose against any one opponent, at the same confidence.
-    forgetting: float = Field(default=0.5, ge=0, le=10, description="points of ten")
     # Share of the games against each opponent that it must win; for kind win_rate only.
     win_rate: float = Field(default=0.7, gt=0, le=1)
     # After this many rounds since the last snapshot the next one joins without passing.
@@ -235,12 +208,9 @@ class StageLearner(Section):
 
 
 class Until(Section):
-    """End of a stage by a figure of a learner in the league's matches: its lower bound reaches ``at_least``."""
+    """End of a stage by the points of the first learner from all others: their lower bound reaches ``at_least``."""
 
-    metric: Literal["points", "deals", "of_nash"] = "points"
-    member: str | None = Field(default=None, description="the name of a learner; left out: the first")
-    against: str = Field(default="all", description="all, or the name of a member")
-    at_least: float = Field(ge=0, le=10)
+    at_least: float = Field(ge=0, le=10, description="points of ten")
     confidence: float = Field(default=0.95, gt=0.5, lt=0.9999)
     games: int = Field(default=1_000, ge=1, description="minimum number of games")
 

@@ -3,18 +3,15 @@
 All mistakes are reported at once (:class:`ConfigError`), each with file, line, key, the value and the allowed values.
 
 The member lists are ``members`` to play, ``gate`` to judge by, and ``heldout`` for the end. A list may name a roster
-(:mod:`partners.rosters`) instead of occupants, or among them: ``train``, also called ``zoo``, ``bank``, the programs of
-``bayes_reply``, ``dev``, also called
-``standard``, and ``dev2``. A roster stands for those of its members that no list names; in ``gate``, which may repeat
-occupants of ``members``, also for those that ``members`` names. Members of the roster dev2 are played at the end only:
-``members`` and ``gate`` refuse them. All three refuse those of test2, whose evaluations are logged: ``dond bench``
-plays them.
+(:data:`partners.rosters.LISTS`) instead of occupants, or among them. A roster stands for those of its members that no
+list names; in ``gate``, which may repeat occupants of ``members``, also for those that ``members`` names. Members of
+the rosters dev2 and people_dev are played at the end only: ``members`` and ``gate`` refuse them. All three refuse those
+of test2 and test3, whose evaluations are logged: ``dond bench`` plays them.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -26,9 +23,9 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dond_marl.errors import InputError, Notice, quote
+from dond_marl.errors import InputError, quote, suggest
 from dond_marl.files import read_text
-from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec
+from dond_marl.occupants import ANYTHING, NOTHING, OccupantNameError, Permission, Spec, check_needs, read_spec
 from league.settings.layers import (
     Complaint,
     Layer,
@@ -37,7 +34,6 @@ from league.settings.layers import (
     file_layer,
     format_path,
     merge,
-    suggest,
     text_layer,
     write_yaml,
 )
@@ -50,40 +46,22 @@ from league.settings.sections import (
     LoggingConfig,
     MemberConfig,
     Section,
+    names_in,
     optional,
     refuse_mistakes,
-    spec_of_item,
     wrong,
 )
 from league.settings.training import Hyperparameters
-from partners.rosters import (
-    BANK,
-    DEV,
-    DEV2,
-    FORMER,
-    LOGGED,
-    PEOPLE_DEV,
-    PEOPLE_STRONG,
-    PEOPLE_TRAIN,
-    RENAMED,
-    TRAIN,
-    occupants_named,
-    plain_name,
-    roster,
-)
+from partners.rosters import HELD_OUT, LISTS, LOGGED, occupants_named, plain_name, roster
 
-LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
-ZOO, STANDARD = "zoo", "standard"
-NAMES = {ZOO: TRAIN, STANDARD: DEV} | {
-    name: name for name in (TRAIN, BANK, DEV, DEV2, PEOPLE_TRAIN, PEOPLE_STRONG, PEOPLE_DEV)
-}
-AT_THE_END = (DEV2, PEOPLE_DEV)  # rosters whose members play in heldout alone
+MEMBER_LISTS = ("members", "gate", "heldout")  # as the splits train, gate and heldout
 OF_BENCH = "the evaluations on the roster {0} are logged: run `dond bench` with --against {0} and --reason"
 Settings = TypeVar("Settings", bound=BaseModel)
 Mistakes = Iterator[tuple[Path, str]]
-UNUSED = ("partner", "render_mode")  # keys of env that leagues do not use
+WITHOUT_CODE = ANYTHING._replace(needs=ANYTHING.needs - {"code"})
+HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start the run"
 BOUNDS = ("ge", "gt", "le", "lt")
-DISPLAY = ("confidence", "responses", "evaluate")  # keys of league that change only what is shown
+DISPLAY = ("confidence", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
 OTHER_NAMES = {  # of keys, in other libraries
     "lr": "learning_rate",
@@ -110,7 +88,7 @@ class Config(Section):
     env: EnvConfig = Field(default_factory=EnvConfig)
     league: LeagueConfig = Field(default_factory=LeagueConfig)
     members: tuple[MemberConfig, ...] = Field(
-        strict=False, description=f"a list of occupants, at least one, or {ZOO} for the roster train"
+        strict=False, description="a list of occupants, at least one, or zoo for the roster train"
     )
     gate: Roster = ()
     heldout: Roster = ()
@@ -143,7 +121,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _check_sections_together(self) -> Config:
         """Check names and references across sections. Raises with every mistake."""
-        lists = {key: getattr(self, key) for key in (*LISTS, "learners", "oracles")}
+        lists = {key: getattr(self, key) for key in (*MEMBER_LISTS, "learners", "oracles")}
         learners, stages = self._learner_mistakes(), self._stage_mistakes()
         refuse_mistakes("league", chain(find_duplicates(lists), refused_by_roster(lists), learners, stages))
         return self
@@ -188,18 +166,16 @@ class Config(Section):
     def _stage_mistakes(self) -> Mistakes:
         names = [learner.name for learner in self.learners]
         for i, stage in enumerate(self.stages):
-            path, until = ("stages", i), stage.until
+            path = ("stages", i)
             try:
                 yield from self._env_mistakes((*path, "env"), stage.env.apply_to(self.env))
             except PydanticCustomError as error:
                 yield path, error.message()
             for name in [name for name in stage.learners if name not in names]:
                 yield path, f"no learner is called {name}; there are {', '.join(names)}"
-            if until is not None and (not names or (until.member or names[0]) not in names):
-                yield path, f"until.member must be a learner; got {until.member}"
-            if until is not None and until.against not in {"all", *names, *(member.name for member in self.members)}:
-                yield path, f"until.against is all or a member's name; got {quote(until.against)}"
-            if not (stage.rounds or until) and i + 1 < len(self.stages):
+            if stage.until is not None and not names:
+                yield path, "until is about a learner, and there is none: leave it out"
+            if not (stage.rounds or stage.until) and i + 1 < len(self.stages):
                 yield path, "it never ends; give it rounds, until, or both"
 
     @property
@@ -245,7 +221,7 @@ class Config(Section):
 
     def portable(self) -> Config:
         """The settings without those that change nothing in a ledger: paths, backend, and display of figures."""
-        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", *UNUSED)}
+        unused = {key: EnvConfig.model_fields[key].default for key in ("data_dir", "partner")}
         display = {key: LeagueConfig.model_fields[key].default for key in DISPLAY}
         unused["scenarios"] = self.env.portable_scenarios()
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
@@ -270,21 +246,20 @@ def load_config(
 ) -> Settings:
     """The settings, a ``model``, in a file under ``--set a.b=c`` options. Raises :class:`ConfigError`.
 
-    ``dry_run``: with stand-ins for code and programs that they name, of which a
-    :class:`~dond_marl.errors.Notice` warns. ``expand``: replaces names that only a user's own settings may have.
+    ``dry_run``: nothing that they name runs; raises :class:`~dond_marl.errors.UntrustedError` where they name code or a
+    program. ``expand``: replaces names that only a user's own settings may have.
 
     Paths inside are relative to the current directory. ``use_dataset``, ``dataset`` or ``scenarios`` of an option
     replaces the file's source and its split.
     """
     layers = [file_layer(os.fspath(path)), command_line_layer(overrides)]
-    replaced: list[str] = []
     for layer in layers:
         layer.data = expand(layer.data)
-        if dry_run:
-            layer.data = with_stand_ins(layer.data, replaced)
-    for name in replaced:
-        warnings.warn(Notice(f"a dry run does not run {name}: the heuristic stands in for it"), stacklevel=2)
-    return _build(layers, model)
+    if not dry_run:
+        return _build(layers, model)
+    config = _build(layers, model, WITHOUT_CODE)
+    check_needs(dict.fromkeys(names_in(config)), WITHOUT_CODE, os.fspath(path), HOW_TO_PLAN)
+    return config
 
 
 def parse(
@@ -310,9 +285,9 @@ def parse_stored(path: os.PathLike[str], model: type[Settings]) -> Settings:
 
 def dump(config: BaseModel) -> str:
     """Every setting as YAML, the same text for the same settings; :func:`parse` reads it back."""
-    values = config.model_dump(mode="json", exclude=set(LISTS))
+    values = config.model_dump(mode="json", exclude=set(MEMBER_LISTS))
     if isinstance(config, Config):
-        for key in LISTS:
+        for key in MEMBER_LISTS:
             values[key] = [m.name if m.name == m.spec else m.model_dump(mode="json") for m in getattr(config, key)]
     return write_yaml(values)
 
@@ -352,7 +327,7 @@ def _complaint(details: ErrorDetails, model: type[BaseModel]) -> tuple[Path, str
     if details["type"] == "extra_forbidden":
         return path, f"unknown key{suggest_key(path, model)}; known: {', '.join(fields)}"
     field = fields.get(key)
-    choices = list(NAMES) if len(path) == 1 and key in LISTS else _choices(field) if field else []
+    choices = list(LISTS) if len(path) == 1 and key in MEMBER_LISTS else _choices(field) if field else []
     return (
         path,
         f"must be {describe_allowed(field) if field else 'left out'}; got {quote(value)}{suggest(value, choices)}",
@@ -434,44 +409,18 @@ def _range(field: FieldInfo, integer: bool) -> str:
     return f"{noun} {start}{end}"
 
 
-STAND_IN = "heuristic"
-INSTEAD = {"reward": "own", "init_from": None, "train": None}  # of keys that name something else than an occupant
-
-
-def with_stand_ins(value: Any, replaced: list[str], key: str = "") -> Any:
-    """The settings of a dry run, which runs no code or program that they name; ``replaced`` receives the names.
-
-    An occupant that is code from a file, or starts a program, is replaced by the default heuristic under its own name,
-    a reward by the own points. This is done on the parsed YAML, before any name is looked up. ``key``: that of
-    ``value``, also for the items of a list.
-    """
-    if isinstance(value, list | tuple):
-        return [with_stand_ins(item, replaced, key) for item in value]
-    if isinstance(value, str) or (isinstance(value, Mapping) and (key in LISTS or "kind" in value)):
-        spec = spec_of_item(value)
-        if spec is None or "code" not in spec.needs:
-            return value
-        replaced.append(spec)
-        name = value.get("name") if isinstance(value, Mapping) else None
-        return {"kind": STAND_IN, "name": name or spec.text[:80]} if key in LISTS else INSTEAD.get(key, STAND_IN)
-    if not isinstance(value, Mapping):
-        return value
-    return {inner: with_stand_ins(part, replaced, str(inner)) for inner, part in value.items()}
-
-
 def expand_rosters(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The three lists with their rosters expanded; a value that is no list stays, and is refused later.
 
     Raises a complaint about rosters that no list may name.
     """
-    lists = {"members": ZOO, "gate": (), "heldout": ()} | {key: settings[key] for key in LISTS if key in settings}
-    names = {*NAMES, FORMER, *LOGGED}
-    lists = {key: [items] if isinstance(items, str) and items in names else items for key, items in lists.items()}
+    defaults = {"members": "zoo", "gate": (), "heldout": ()}
+    lists = {key: settings.get(key, default) for key, default in defaults.items()}
+    lists = {key: [items] if _is_roster(items) else items for key, items in lists.items()}
     written = {key: items for key, items in lists.items() if isinstance(items, list | tuple)}
     for key, items in written.items():
-        for name in (FORMER, *LOGGED):
-            if name in items:
-                raise wrong(RENAMED if name == FORMER else OF_BENCH.format(name), key)
+        for name in (name for name in LOGGED if name in items):
+            raise wrong(OF_BENCH.format(name), key)
     named = {key: {_spec(item) for item in items if not _is_roster(item)} for key, items in written.items()}
     for key, items in written.items():
         listed = set().union(*(named[other] for other in named if (key, other) != ("gate", "members")))
@@ -502,8 +451,8 @@ def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[t
 
     People_dev is as dev2, and test3 as test2.
     """
-    held_out = {plain: name for name in (*LOGGED, *AT_THE_END) for plain in _plain(roster(name))}
-    for key in LISTS:
+    held_out = {plain: name for name in HELD_OUT for plain in _plain(roster(name))}
+    for key in MEMBER_LISTS:
         for i, member in enumerate(lists[key]):
             name = held_out.get(plain_name(member.spec))
             if name in LOGGED:
@@ -517,7 +466,7 @@ def refused_by_roster(lists: Mapping[str, Sequence[MemberConfig]]) -> Iterator[t
 
 
 def _is_roster(item: Any) -> bool:
-    return isinstance(item, str) and item in NAMES
+    return isinstance(item, str) and item in LISTS
 
 
 def _expanded(items: Sequence[Any], named: set[Spec | None]) -> Iterator[Any]:
@@ -526,7 +475,7 @@ def _expanded(items: Sequence[Any], named: set[Spec | None]) -> Iterator[Any]:
         if not _is_roster(item):
             yield item
             continue
-        members = occupants_named(NAMES[item])
+        members = occupants_named(item)
         plain = _plain(members)
         yield from (member for member, name in zip(members, plain, strict=True) if name not in named)
         named = named | set(plain)
@@ -538,9 +487,11 @@ def _plain(members: tuple[Spec, ...]) -> tuple[Spec, ...]:
 
 
 def _spec(item: Any) -> Spec | None:
-    """The plain name of an item's occupant; ``None`` for an item that is refused later."""
-    spec = spec_of_item(item)
+    """The plain name of an item's occupant; ``None`` for an item that is refused when it is validated."""
+    if isinstance(item, Mapping):
+        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
+    spec = item.spec if isinstance(item, MemberConfig) else read_spec(item) if isinstance(item, str | Mapping) else None
     try:
         return None if spec is None else plain_name(spec)
-    except OccupantNameError:  # it is refused elsewhere
+    except OccupantNameError:
         return None

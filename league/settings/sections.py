@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from dond_marl.errors import Notice, quote
+from dond_marl.errors import Notice, quote, suggest
 from dond_marl.game import MAX_COUNT, MAX_MESSAGE_LENGTH, MAX_VALUE, Disagree, Rules
 from dond_marl.occupants import (
     ANYTHING,
@@ -35,7 +35,6 @@ from dond_marl.occupants import (
     missing_needs,
     parse_spec,
     pin_spec,
-    read_spec,
     seat_occupant,
     short_names,
     unpin_spec,
@@ -54,7 +53,7 @@ from dond_marl.scenarios.sources import (
     open_source,
 )
 from dond_marl.seats import UNREACHED_BOUND
-from league.settings.layers import Path, suggest
+from league.settings.layers import Path
 from partners.catalogue import UNSCRIPTED
 from partners.llm.service import GROQ_MODEL, Provider
 from partners.network.occupants import resolve_fallback
@@ -177,8 +176,6 @@ class EnvConfig(Section):
     message_length: int = optional(
         0, ge=0, le=MAX_MESSAGE_LENGTH, description="characters of the message with an act, 0: none"
     )
-    illegal: Literal["raise", "forfeit"] | None = None
-    render_mode: Literal["human", "ansi"] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -284,11 +281,6 @@ class LeagueConfig(Section):
     )
     meta_solver: MetaSolver = "max_welfare"
     evaluate: bool = Field(default=True, description="the mains on held-out scenarios at the end")
-    responses: Literal["known", "exact"] = Field(
-        default="known",
-        description="known (stored best responses) or exact (also compute the others, seconds per member where that "
-        "is possible)",
-    )
 
     def occasions(self, every: int) -> int:
         """Number of rounds of practice, without the last, that are multiples of ``every``; 0 for ``every`` 0."""
@@ -297,15 +289,6 @@ class LeagueConfig(Section):
     def round_name(self, number: int) -> str:
         """Round ``number`` (from 0) as shown: ``round 1``, ``the closing measurement`` after the last."""
         return f"round {number + 1}" if number < self.rounds else "the closing measurement"
-
-
-def spec_of_item(item: object) -> Spec | None:
-    """The spec of an item of a list of members, as written; ``None`` for one that is refused when it is validated."""
-    if isinstance(item, MemberConfig):
-        return item.spec
-    if isinstance(item, Mapping):
-        item = item["spec"] if item.keys() == {"name", "spec"} else {k: v for k, v in item.items() if k != "name"}
-    return read_spec(item) if isinstance(item, str | Mapping) else None
 
 
 class MemberConfig(Section):

@@ -146,7 +146,7 @@ class TrainConfig(Section):
 
     def portable(self) -> TrainConfig:
         """The settings without those that change no weight: paths and logs."""
-        unused = {"scenarios": self.env.portable_scenarios(), "data_dir": None, "render_mode": None}
+        unused = {"scenarios": self.env.portable_scenarios(), "data_dir": None}
         env = self.env.model_copy(update=unused)
         logging = TrainLoggingConfig(save_every=self.logging.save_every)
         return self.model_copy(update={"env": env, "logging": logging})

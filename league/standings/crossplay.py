@@ -170,20 +170,6 @@ class CrossPlay:
         """Mean points of ``row`` against ``column`` over both seats."""
         return self.tally("points", row, [column]).mean(confidence)
 
-    def figure(
-        self, metric: Literal["points", "deals", "of_nash"], member: str, against: str | None, confidence: float
-    ) -> Estimate:
-        """One figure of a member against another or, ``None``, against all others, mean of both seats."""
-        opponents = None if against is None else [against]
-        if metric == "deals":
-            return self.tally(metric, member, opponents).share(confidence)
-        points = self.tally("points", member, opponents).mean(confidence)
-        rows, seats = self.cells_of(member, opponents)
-        if metric == "points" or not len(rows):
-            return points
-        totals = self.totals[rows]
-        return share(points, float((totals["nash"][np.arange(len(rows)), seats] / totals["games"]).mean()))
-
     def decay(self, members: Iterable[str], factor: float) -> None:
         """Multiply the weight of all games so far of ``members`` by ``factor``, 0..1; once for games between two.
 

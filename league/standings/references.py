@@ -4,8 +4,7 @@ A reference is a property of the partner alone: of the best response to it, whic
 over all 5,295 scenarios of ``lewis`` under the default rules, by seat and by part of the scenarios; exact or a
 certified upper bound. The evaluated policy, its snapshots and parents do not enter it. The file next to this module
 holds those of the rosters train, dev and dev2 and of the catalogue; partners without an entry have no reference.
-In the ladder, own points are also shown as a share of exact references; ``league.responses: exact`` computes the
-missing ones.
+In the ladder, own points are also shown as a share of exact references.
 """
 
 from __future__ import annotations
@@ -21,13 +20,10 @@ import numpy as np
 
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Rules
-from dond_marl.occupants import ANYTHING, Permission, Spec, missing_needs, seat_occupant
+from dond_marl.occupants import Spec
 from dond_marl.scenarios.sources import PARTS, ScenarioSource, lewis_space, view_parts
-from dond_marl.seats import Partner
-from dond_marl.solvers.adaptive import is_enumerable
-from dond_marl.solvers.best_response import OutOfReach, exact_by_answers
 from dond_marl.solvers.solve import solve
-from dond_marl.solvers.values import prior_scenarios, response_value
+from dond_marl.solvers.values import prior_scenarios
 from league.play.match import SEATING
 from league.standings.ladder import Responses
 from partners.provenance import identity
@@ -112,23 +108,6 @@ def stored_responses(config: Config) -> Responses:
     return {name: values for name, values in responses.items() if values is not None}
 
 
-def responses_of(config: Config, allow: Permission = ANYTHING) -> Responses:
-    """Stored points by member and, with ``league.responses: exact``, those of other tractable members, computed now.
-
-    Members that need more than ``allow`` are left out.
-    """
-    responses = dict(stored_responses(config))
-    if config.league.responses == "exact" and not config.env.reveal_partner_utilities:
-        source = SEATING.source(config.env)
-        for member in config.members:
-            if member.name in responses or missing_needs(member.spec, allow):
-                continue
-            values = exact_responses(member.spec, source, config.env.rules())
-            if values is not None:
-                responses[member.name] = values
-    return responses
-
-
 class ReferencePoints(NamedTuple):
     """Two reference points of own points of ten against a partner, mean of both seats; ``nan`` if unknown."""
 
@@ -145,18 +124,6 @@ def reference_points(partner: Spec, source: ScenarioSource, rules: Rules, reveal
     ordinary = source.prior == PRIOR and rules == Rules() and not revealed
     stored = _stored_points(partner) if ordinary else None
     return ReferencePoints(nash, math.nan if stored is None else float(np.mean(stored)))
-
-
-def exact_responses(spec: Spec | Partner, source: ScenarioSource, rules: Rules) -> tuple[float, float] | None:
-    """Points of ten of an exact best response in each seat to ``spec``; ``None`` if it is out of reach."""
-    partner = seat_occupant(spec)
-    if source.table is None or not (exact_by_answers(partner, rules) or is_enumerable(partner, rules)):
-        return None
-    try:
-        first, second = (response_value(partner, source, rules, seat) for seat in (0, 1))
-    except OutOfReach:
-        return None
-    return (first.low, second.low) if first.exact and second.exact else None
 
 
 def _stored_points(spec: Spec) -> tuple[float, float] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,13 +19,12 @@ import numpy as np
 from dond_marl.batch import Games
 from dond_marl.errors import InputError, missing_library, quote
 from dond_marl.game import SEATS, Act, Ending
-from dond_marl.occupants import ANYTHING, NOTHING
 from dond_marl.records.files import atomic_replace
 from dond_marl.seats import Cause, Rows
 from dond_marl.statistics import points_of_ten
 from league.figures.rows import Figures, escape_formula, plain_values, wide_row
-from league.ledger.ledger import LedgerError, ReadLedger
-from league.ledger.run_directory import RunDirectory, find_run
+from league.ledger.ledger import ReadLedger, open_run
+from league.ledger.run_directory import RunDirectory
 from league.ledger.verify import legs_with_order, replay_leg
 from league.play.values import SeatOrderResult
 from league.standings.findings import findings_of, ratings_of
@@ -87,7 +85,7 @@ def export_tables(
     tables = {name: exported_table(name) for name in names or TABLES}
     if kind == "parquet":
         _pyarrow()  # fails before a file is written
-    with open_run(run, trust) as (ledger, directory):
+    with open_run(run, trust=trust) as (ledger, directory):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             paths.append(folder / f"{name}.{kind}")
@@ -99,7 +97,7 @@ def export_tables(
 def frame(run: Path, name: str, notify: Notify = lambda _: None, *, trust: bool = False) -> pd.DataFrame:
     """One table of the ledger of the league in ``run`` as a pandas frame. As :func:`export_tables`."""
     table = exported_table(name)
-    with open_run(run, trust) as (ledger, directory):
+    with open_run(run, trust=trust) as (ledger, directory):
         batches = list(table.batches(ledger, directory, notify))
     return frame_of({c.name: list(chain.from_iterable(b[c.name] for b in batches)) for c in table.columns}, name)
 
@@ -112,20 +110,6 @@ def frame_of(columns: dict[str, list[Any]], name: str | None = None) -> pd.DataF
         raise missing_library(error, "a frame") or error from error
     kinds = {} if name is None else {c.name: PANDAS_TYPES[c.kind] for c in exported_table(name).columns}
     return pd.DataFrame({key: pd.Series(values, dtype=kinds.get(key)) for key, values in columns.items()})
-
-
-@contextmanager
-def open_run(run: Path, trust: bool = False) -> Iterator[tuple[ReadLedger, RunDirectory]]:
-    """Open a run for reading: a snapshot of its ledger, and its folder. ``trust`` as for :func:`export_tables`.
-
-    Raises :class:`LedgerError`, and :class:`league.ledger.run_directory.RunNotFound` if there is no run in ``run``.
-    """
-    directory = find_run(run)
-    with ReadLedger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
-        if not ledger.has_begun:
-            raise LedgerError(f"{directory.path}: the run was stopped before it began: there is nothing in its ledger")
-        with ledger.snapshot():
-            yield ledger, directory
 
 
 def exported_table(name: str) -> ExportedTable:

@@ -21,19 +21,17 @@ def report_markdown(report: Report) -> str:
     return "\n\n".join([text, *map(section_markdown, report.sections)]) + "\n"
 
 
-def section_markdown(section: Section, level: int = 2, *, title: bool = True) -> str:
+def section_markdown(section: Section) -> str:
     """One section of tables: its heading, its notes, then its tables, separated by empty lines.
 
-    ``level`` (1 to 5) is the level of the heading; captions of tables are one level below. Without ``title`` the
-    heading is left out, for a page that has a heading of its own. All texts are escaped.
+    The heading has level 2, captions of tables level 3. All texts are escaped.
     """
-    heading = [f"{'#' * level} {section.title}"] if title else []
     tables = []
     for table in section.blocks:
         assert isinstance(table, Table), "only the HTML and JSON of a report draw curves, games and texts"
-        tables += [f"{'#' * (level + 1)} {escape_markdown(table.caption)}"] if table.caption else []
+        tables += [f"### {escape_markdown(table.caption)}"] if table.caption else []
         tables.append(table_markdown(table))
-    return "\n\n".join([*heading, *map(escape_markdown, section.notes), *tables])
+    return "\n\n".join([f"## {section.title}", *map(escape_markdown, section.notes), *tables])
 
 
 def table_markdown(table: Table) -> str:

@@ -6,12 +6,12 @@ The worker (:mod:`partners.adapters.negmas_worker`) runs in a Python of the user
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,70 +30,10 @@ NEEDS = (
 AgentAct = tuple[int, list[int], str]  # act, items that its seat would keep, reason of a forfeit or ""
 
 
-class NegMASAgent(NamedTuple):
-    """A negotiator of NegMAS: the dotted path of its class, and its parameters as JSON."""
-
-    path: str
-    parameters: str = "{}"
-
-
-class NegMASWorker:
-    """The worker process of one Python, see :class:`~partners.adapters.line_worker.LineWorker`."""
-
-    def __init__(self, python: str) -> None:
-        self.python = python
-        self._process = LineWorker([python, str(WORKER)], "give with python= the Python of an environment")
-
-    def load(self, agent: NegMASAgent) -> dict[str, str]:
-        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
-        request = {"do": "load", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        with self._process.requests():
-            try:
-                self._process.send(request)
-                answer: dict[str, Any] = self._process.answer(READY)
-            except WorkerDied as error:
-                raise InputError(f"{agent.path} cannot be loaded with {self.python}: {error}") from error
-        if "error" in answer:
-            raise InputError(f"{agent.path} cannot be loaded with {self.python}: {answer['error']}; {NEEDS}")
-        return dict(answer["versions"])
-
-    def act(
-        self, agent: NegMASAgent, max_turns: int, limit: float, rows: Sequence[dict[str, Any]]
-    ) -> tuple[list[AgentAct], int]:
-        """The agent's act in each row, and the number of rows at which the worker died.
-
-        ``rows``: in the worker's format. A row at which the worker died is a forfeit; later rows are sent again.
-        """
-        acts: list[AgentAct] = []
-        deaths = 0
-        request = {"do": "act", "agent": agent.path, "parameters": json.loads(agent.parameters)}
-        with self._process.requests():
-            while len(acts) < len(rows):
-                try:
-                    waiting = rows[len(acts) :]
-                    self._process.send({**request, "max_turns": max_turns, "limit": limit, "rows": waiting})
-                    for _ in waiting:
-                        act, oA, trouble = self._process.answer(max(READY, PATIENCE * limit))
-                        acts.append((act, oA, trouble))
-                except WorkerDied as error:
-                    acts.append((int(Act.END), [0, 0, 0], f"its process died: {error}"))
-                    deaths += 1
-        return acts, deaths
-
-    def close(self) -> None:
-        """End the process, if there is one."""
-        self._process.close()
-
-
-_WORKERS: dict[str, NegMASWorker] = {}
-
-
-def worker_of(python: str | None) -> NegMASWorker:
+@cache
+def worker_of(python: str | None) -> LineWorker:
     """The shared worker of a Python, ``None`` for this one. It lives as long as this process: a start takes seconds."""
-    python = python or sys.executable
-    if python not in _WORKERS:
-        _WORKERS[python] = NegMASWorker(python)
-    return _WORKERS[python]
+    return LineWorker([python or sys.executable, str(WORKER)], "give with python= the Python of an environment")
 
 
 LEAST, MOST = 0.01, 3600  # seconds for one act
@@ -132,18 +72,28 @@ class NegMASPartner:
             raise InputError(f"agent must be the dotted path of a negotiator's class; got {quote(agent)}")
         if python is None:
             require_library("negmas", f"negmas(agent={agent!r})")
-        self.agent, self.limit, self.python = NegMASAgent(agent, json.dumps(parameters or {})), float(limit), python
+        self.agent, self.parameters, self.limit, self.python = agent, parameters or {}, float(limit), python
         self.forfeits: Counter[str] = Counter()
         self._deaths = 0
-        self._worker: NegMASWorker | None = None
-        self.versions = self._worker_now().load(self.agent)
+        self.versions = self._load()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_worker": None}
+    def _load(self) -> dict[str, str]:
+        """The versions of NegMAS and of the agent's package. Raises :class:`InputError` if it does not load."""
+        worker = worker_of(self.python)
+        with worker.requests():
+            try:
+                worker.send({"do": "load", "agent": self.agent, "parameters": self.parameters})
+                answer: dict[str, Any] = worker.answer(READY)
+            except WorkerDied as error:
+                answer = {"error": str(error)}
+        if "error" in answer:
+            python = self.python or sys.executable
+            raise InputError(f"{self.agent} cannot be loaded with {python}: {answer['error']}; {NEEDS}")
+        return dict(answer["versions"])
 
     def act(self, turns: Turns) -> Decisions:
         """One decision per row; the worker holds one negotiation for each game."""
-        acts = self._query(_rows(turns), turns.rules.max_turns)
+        acts = self.query(_rows(turns), turns.rules.max_turns)
         act_type = np.zeros(turns.size, dtype=np.int8)
         oA = np.zeros((turns.size, 3), dtype=np.int8)
         cause = np.zeros(turns.size, dtype=np.int8)
@@ -160,17 +110,28 @@ class NegMASPartner:
             oA[row] = items if act == Act.PROPOSE else 0
         return Decisions(act_type, oA, np.ones(turns.size, dtype=np.float32), cause)
 
-    def _query(self, rows: list[dict[str, Any]], max_turns: int) -> list[AgentAct]:
+    def query(self, rows: Sequence[dict[str, Any]], max_turns: int) -> list[AgentAct]:
+        """The agent's act in each row, in the worker's format.
+
+        A row at which the worker died is a forfeit; later rows are sent again.
+        """
+        acts: list[AgentAct] = []
         if self._deaths >= DEATHS:
             return [(int(Act.END), [0, 0, 0], f"its process died {self._deaths} times")] * len(rows)
-        acts, deaths = self._worker_now().act(self.agent, max_turns, self.limit, rows)
-        self._deaths += deaths
+        request = {"do": "act", "agent": self.agent, "parameters": self.parameters, "limit": self.limit}
+        worker = worker_of(self.python)
+        with worker.requests():
+            while len(acts) < len(rows):
+                try:
+                    waiting = rows[len(acts) :]
+                    worker.send({**request, "max_turns": max_turns, "rows": waiting})
+                    for _ in waiting:
+                        act, oA, trouble = worker.answer(max(READY, PATIENCE * self.limit))
+                        acts.append((act, oA, trouble))
+                except WorkerDied as error:
+                    acts.append((int(Act.END), [0, 0, 0], f"its process died: {error}"))
+                    self._deaths += 1
         return acts
-
-    def _worker_now(self) -> NegMASWorker:
-        if self._worker is None:
-            self._worker = worker_of(self.python)
-        return self._worker
 
 
 def _rows(turns: Turns) -> list[dict[str, Any]]:

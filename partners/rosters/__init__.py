@@ -57,41 +57,34 @@ OF_PEOPLE = (PEOPLE_TRAIN, PEOPLE_DEV, TEST3)  # programs of the public haggling
 PEOPLE_STRONG = "people_strong"  # the third of people_train that came first in the challenge's first round
 HELD_OUT = (DEV2, TEST2, PEOPLE_DEV, TEST3)  # no learner trains with their members
 LOGGED = (TEST2, TEST3)  # each evaluation against them is logged
+ALIASES = {"zoo": TRAIN, "standard": DEV}
+LISTS = (*ROSTERS, BANK, PEOPLE_STRONG, *ALIASES)  # names that stand for several occupants
 CLONE = Path("challenge_haggling")  # of :data:`dond_marl.occupants.CHALLENGE`, in the working folder
-FORMER = "test"  # the name of dev2 before there was test2
-RENAMED = (
-    f"the roster {FORMER} is now called {DEV2}, with the same members; the held-out roster is {TEST2}, for reported "
-    "evaluations (docs/BENCHMARK.md)"
-)
+FORMER = "test"  # the name of dev2 in results from before there was test2
 
 
 class Rosters(NamedTuple):
-    """The content of a file of rosters."""
+    """The content of the file of rosters."""
 
     seed: int  # the published seed that the rosters were drawn from
     families: dict[str, dict[str, tuple[int | float | str, ...]]]  # families of candidates: values by parameter
     roles: dict[str, str]  # of each family: train, dev or dev2 if it is in that roster only, else shared
     members: dict[str, tuple[Spec, ...]]  # by roster, each sorted
     hashes: dict[str, str]  # by roster, as the file states them
-    test2_seed: int  # the published seed of the members of test2 that were drawn
-    test2_date: str  # when test2 was drawn, before anything was evaluated on it
 
 
 def roster(name: str) -> tuple[Spec, ...]:
     """The members of one of :data:`ROSTERS`, sorted specs. Raises :class:`InputError` for others."""
     if name not in ROSTERS:
-        raise InputError(RENAMED if name == FORMER else f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
+        raise InputError(f"a roster is one of {', '.join(ROSTERS)}; got {quote(name)}")
     return load_rosters().members[name]
 
 
 def occupants_named(name: str) -> tuple[Spec, ...]:
-    """The members of ``zoo``, which is the roster train, of ``bank``, of ``people_strong``, or of a roster.
-
-    Raises :class:`InputError`.
-    """
+    """The occupants that one of :data:`LISTS` stands for. Raises :class:`InputError` for another name."""
     if name == PEOPLE_STRONG:
         return programs_of_people()[name]
-    return bank() if name == BANK else roster(TRAIN if name == "zoo" else name)
+    return bank() if name == BANK else roster(ALIASES.get(name, name))
 
 
 def bank() -> tuple[Spec, ...]:
@@ -132,25 +125,19 @@ def members_hash(members: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{member}\n" for member in sorted(members)).encode()).hexdigest()
 
 
-@lru_cache(maxsize=4)
-def load_rosters(path: Path = FILE) -> Rosters:
-    """Read a file of rosters, by default the shipped one. Raises :class:`InputError` for another file."""
+@lru_cache(maxsize=1)
+def load_rosters() -> Rosters:
+    """Read the shipped file of rosters."""
     import yaml  # imported on use: playing needs no YAML
 
-    try:
-        held = yaml.safe_load(path.read_text(encoding="utf-8"))
-        drawn = [name for name in ROSTERS if name not in OF_PEOPLE]
-        members = {name: tuple(map(parse_spec, held[name]["members"])) for name in drawn} | programs_of_people()
-        hashes = {name: str(held[name]["sha256"]) for name in drawn}
-        hashes |= {name: members_hash(members[name]) for name in OF_PEOPLE}
-        families = {family: _values(row["values"]) for family, row in held["families"].items()}
-        roles = {family: str(row["role"]) for family, row in held["families"].items()}
-        names = held[TEST2]
-        return Rosters(int(held["seed"]), families, roles, members, hashes, int(names["seed"]), str(names["date"]))
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{path} holds no rosters in the form of the shipped rosters.yaml: {quote(str(error))}"
-        ) from None
+    held = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    drawn = [name for name in ROSTERS if name not in OF_PEOPLE]
+    members = {name: tuple(map(parse_spec, held[name]["members"])) for name in drawn} | programs_of_people()
+    hashes = {name: str(held[name]["sha256"]) for name in drawn}
+    hashes |= {name: members_hash(members[name]) for name in OF_PEOPLE}
+    families = {family: _values(row["values"]) for family, row in held["families"].items()}
+    roles = {family: str(row["role"]) for family, row in held["families"].items()}
+    return Rosters(int(held["seed"]), families, roles, members, hashes)
 
 
 def _values(parameters: dict[str, list[int | float | str]]) -> dict[str, tuple[int | float | str, ...]]:

@@ -183,12 +183,6 @@ def digest_of(program: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def digest_of_grammar() -> str:
-    """SHA-256 of the dials' names, ranges and neutral values and of 256 programs' dials, 64 hexadecimal digits."""
-    text = repr([dial[:4] for dial in DIALS]) + " ".join(map(digest_of, range(256)))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 _ANY = 1e9
 _POSITIVE = (1e-9, _ANY)
 _AMONG = "of offers that are about as good to it, makes "

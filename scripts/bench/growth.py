@@ -28,7 +28,6 @@ from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.sections import BackendConfig
-from league.standings.ladder import Standing
 from scripts.bench.report import BenchmarkRow, Clock
 
 MEMBERS, ROUNDS, LEARNERS = (10, 30, 100, 300), (10, 100, 1000), (1, 4, 16)
@@ -110,8 +109,7 @@ class _TaskTimes(QuietWatcher):
             self._began = time.perf_counter()
         super().tick()
 
-    def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
-        super().on_commit(progress, standings)
+    def on_commit(self, *_: object) -> None:
         self.committed = self._clock()
 
     def on_match(self, progress: LeagueProgress, result: MatchResult) -> None:

@@ -29,7 +29,7 @@ from tests.loopback import Service, completion, without_proxy_and_key
 
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 4}
-league: {rounds: 1, block_size: 8, seed: 3, evaluate: false, responses: exact}
+league: {rounds: 1, block_size: 8, seed: 3, evaluate: false}
 members:
   - {kind: pushover, name: file}
   - {kind: stubborn, name: program}
@@ -242,7 +242,7 @@ def test_dry_run_of_a_config_runs_nothing_of_it(planted, tmp_path):
     text = text.replace("decisions: 8}", f"decisions: 8, reward: '{evil}'}}")
     (tmp_path / "league.yaml").write_text(text)
     done = in_process("league", "--config", tmp_path / "league.yaml", "--dry-run")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2 and "--trust" in done.stderr
     assert not planted.mark.exists() and not (tmp_path / "runs").exists()
 
 

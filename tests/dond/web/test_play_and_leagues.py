@@ -57,7 +57,6 @@ from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
 from dond_marl.records.record import (
     InexactGame,
     RecordError,
-    add_typed_words,
     from_json,
     record_of,
     records_of,
@@ -420,7 +419,7 @@ def test_errors_of_foreign_policies():
 
 def test_views_and_talk_are_escaped():
     record = record_of(DEAL, HOSTILE[:2], source="lewis")
-    words = add_typed_words(record, 0, ["<b>gimme</b> the book"])
+    words = replace(record, words=("<b>gimme</b> the book", *[None] * (len(record.actions) - 1)))
     first, second, last = steps(words)
     shown = render(
         "replay", "table", second.state.scenario, HOSTILE[:2], [1], *shares_at((first, second, last), 0, HOSTILE[:2])

@@ -18,7 +18,6 @@ from dond_marl.records.record import (
     GameRecord,
     InexactGame,
     RecordError,
-    add_typed_words,
     from_json,
     game_from_line,
     record_of,
@@ -58,15 +57,14 @@ def test_a_record_is_one_line_that_a_person_can_read():
 
 def test_typed_words_are_recorded():
     plain = record_of(deal(), ("human", "heuristic"))
-    record = add_typed_words(plain, 0, ["gimme \u202e it all", None])
+    record = dataclasses.replace(plain, words=("gimme \u202e it all", None, None))
     line = to_line(record)
     assert line.startswith('{"version": 1, ')
     assert line.endswith('"words": ["gimme \\u202e it all", null, null]}')
     assert from_json(line) == record
     assert replay(record) == replay(plain)
-    assert dataclasses.replace(record, words=()) == plain == add_typed_words(plain, 0, [None, None])
+    assert dataclasses.replace(record, words=()) == plain
     assert ' (typed: "gimme ? it all")' in transcript(record).splitlines()[3]
-    assert add_typed_words(plain, 1, ["no!"]).words == (None, "no!", None)
     for wrong in (["one"], [1, None, None], "words"):
         with pytest.raises(RecordError, match="words must"):
             from_json({**json.loads(line), "words": wrong})

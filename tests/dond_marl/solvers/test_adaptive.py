@@ -14,7 +14,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.seats import Traits, decide
-from dond_marl.solvers.adaptive import Adaptive, is_enumerable
+from dond_marl.solvers.adaptive import Adaptive, _group, is_enumerable
 from dond_marl.solvers.automata import personas_of
 from dond_marl.solvers.best_response import best_response_value
 from dond_marl.solvers.contexts import contexts_in
@@ -133,6 +133,29 @@ def test_small_effort_gives_an_upper_bound(table, mood, seat, turns, effort):
 PLAYED = ["concession_rule", "versatile", "punisher", "heuristic", "personas", "ultimatum"]
 
 
+def response_points(pool):
+    """Points of ten of the best response in each context against each policy, played out, ``[C, M]``."""
+    automaton, n = pool.automaton, pool.automaton.width
+    split = np.arange(automaton.claims) % n
+    turns_left, total = pool.first_turns_left, np.zeros(pool.chances.shape)
+    belief = pool.initial_beliefs()
+    while belief.size:
+        level, row, member = automaton.levels[turns_left], belief.row, belief.member
+        context, policy, act = belief.context[row], level.policy[member], pool.best_acts(belief, turns_left)[row]
+        agree = act == 2 * n
+        total[context[agree], policy[agree]] = pool.agree_points(level.claim[member], context)[agree]
+        if turns_left == 1:
+            break
+        claims = np.flatnonzero(~agree)
+        row, context, policy, member, act = (array[claims] for array in (row, context, policy, member, act))
+        closes = pool.closes_deal(level, turns_left)[member, act]
+        total[context, policy] = pool.points[context, split[act]] * closes
+        next_state, answer = level.following[member, act].astype(np.int64), level.answer[member, act]
+        on = np.flatnonzero(next_state >= 0)
+        belief, turns_left = _group(row[on] * (2 * n) + answer[on], context[on], next_state[on]), turns_left - 2
+    return total
+
+
 @pytest.mark.parametrize(
     ("spec", "seat"),
     [pytest.param(spec, seat, marks=[pytest.mark.slow] * (spec == "personas")) for spec in PLAYED for seat in (0, 1)],
@@ -148,7 +171,7 @@ def test_played_response_earns_its_computed_value(spec, seat):
     value, exact = game.value()
     assert exact
     account = sum(
-        float((pool.response_points() * pool.chances).sum(axis=1) @ contexts.shares[game.pool_of == number])
+        float((response_points(pool) * pool.chances).sum(axis=1) @ contexts.shares[game.pool_of == number])
         for number, pool in ((number, game.pool(number)) for number in range(game.pools))
     )
     assert account == pytest.approx(value, abs=1e-9)

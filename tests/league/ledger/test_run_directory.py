@@ -136,7 +136,6 @@ def test_folder_is_deleted_only_without_results(tmp_path):
         return directory.path
 
     assert not failing().exists() and not failing(SETTINGS).exists()
-    assert failing(SETTINGS, "mine.txt").exists()
     with pytest.raises(KeyboardInterrupt), new_run(tmp_path) as directory:
         (directory.path / SETTINGS).write_text("")
         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ from league.settings.sections import LoggingConfig
 from tests.command import HERE, in_process
 
 STEPS = {3: {"train/points": 1.5, "train/deals": 0.25}, 7: {"train/points": 2.5}}
-SETTINGS = {"training": {"lr": 0.01}, "members": [{"name": "tough"}]}
+SETTINGS = {"training": {"lr": 0.01}, "members": [{"name": "bob", "spec": "tough"}]}
 
 
 def tracked(name: str, folder) -> None:
@@ -44,7 +44,7 @@ def test_tensorboard_events_and_resume(tmp_path):
     assert [(e.step, e.value) for e in events.Scalars("train/points")] == [(3, 1.5), (7, 3.5)]
     assert [(e.step, e.value) for e in events.Scalars("train/deals")] == [(3, 0.25)]
     text = events.Tensors("settings/text_summary")[-1].tensor_proto.string_val[0].decode()
-    assert "training.lr: 0.01" in text and "members.0.name: tough" in text
+    assert "training.lr: 0.01" in text and "members.bob.spec: tough" in text
 
 
 def test_run_name_holds_the_project(tmp_path):

@@ -123,7 +123,7 @@ def test_what_it_cannot_be_is_refused(here, settings):
 
 def test_a_dry_run_runs_nothing_of_it(here):
     (here / "mine.py").write_text("raise SystemExit('run')")
-    with pytest.warns(Warning, match="dry run"):
+    with pytest.raises(UntrustedError):
         play_league("league_quick.yaml", {**LEAGUE, **learner("mine.py:Counts")}, dry_run=True)
 
 

@@ -43,12 +43,11 @@ def test_paired_scenarios_narrow_the_interval():
     ("more", "reason"),
     [
         ([0.0, 0.0, 0.0], "not surely better"),
-        ([0.15, 0.15, 0.15], "too little"),
         ([3.0, 3.0, -1.5], "against one of 1 opponents"),
     ],
 )
 def test_gate_refusals(more, reason):
-    verdict = judge(Gate(delta=0.25), *block(np.random.default_rng(1), more), GROUPS_OF_BLOCK, rounds=1)
+    verdict = judge(Gate(), *block(np.random.default_rng(1), more), GROUPS_OF_BLOCK, rounds=1)
     assert not verdict.passed and reason in verdict.reason
 
 

@@ -41,12 +41,12 @@ members: [heuristic, random]
 gate: [conceder]
 heldout: [tough]
 learners:
-  - {{name: main, {SMALL}, snapshot_every: 2, gate: {{delta: 0, timeout: 3}}}}
+  - {{name: main, {SMALL}, snapshot_every: 2, gate: {{timeout: 3}}}}
   - {{name: exploiter, role: main_exploiter, {SMALL}, snapshot_every: 2, reset: 1.0, reward: spite(weight=1)}}
   - {{name: scout, role: league_exploiter, algo: reinforce, {SMALL}, snapshot_every: 3, reset: 0.5}}
 stages:
   - {{name: short, rounds: 2, env: {{max_turns: 2, scenarios: uniform}}, learners: {{scout: {{learns: false}}}}}}
-  - {{name: shown, rounds: 3, until: {{at_least: 0, games: 10, metric: deals}}, env: {{reveal_partner_utilities: true}},
+  - {{name: shown, rounds: 3, until: {{at_least: 0, games: 10}}, env: {{reveal_partner_utilities: true}},
      hints: {{mode: random, cadence_k: 2}}}}
   - {{name: rest}}
 logging: {{output_dir: "FOLDER"}}
@@ -127,7 +127,7 @@ def test_stages_end_with_reasons(ledger):
     assert [ledger.stage(number) for number in range(8)] == [0, 0, 1, 2, 2, 2, 2, 2]
     ends = {number: d for number in range(8) for d in ledger.decisions(number) if d.kind == "stage"}
     assert {number: decision.subject for number, decision in ends.items()} == {1: "short", 2: "shown"}
-    assert "2 rounds" in ends[1].reason and "deals" in ends[2].reason
+    assert "2 rounds" in ends[1].reason and "points of ten" in ends[2].reason
     assert "scout" not in practiced(ledger, 1) and "scout" in practiced(ledger, 2)
     assert practiced(ledger, 7) == {}  # the last round only measures
 
@@ -431,7 +431,6 @@ def test_stage_rules_apply_to_practice_only():
     [
         ("stages: [{name: a}, {name: b}]", r"stages\[0\]: it never ends"),
         ("stages: [{name: a, learners: {ann: {}}}]", "no learner is called ann; there are main"),
-        ("stages: [{name: a, until: {at_least: 5, member: ann}}]", "until.member"),
         ("stages: [{name: a, env: {scenarios: uniform, split: train}}]", "split"),
         ("gate: [micro, micro]", "micro"),
         ("heldout: [{kind: tough, name: main}]", "the name 'main' is taken"),

@@ -151,7 +151,6 @@ stages:
 - name: first
 - name: last
   learners: {bob: {}}
-  until: {at_least: 1, member: bob, against: zoe}
 """
     expected = [
         (3, "members[1]", r"'tough'.*members\[0\]"),
@@ -161,8 +160,6 @@ stages:
         (7, "learners[2].exploits", "main_exploiter"),
         (9, "stages[0]", "rounds, until"),
         (10, "stages[1]", "bob.*ann"),
-        (10, "stages[1]", "until.against.*'zoe'"),
-        (10, "stages[1]", "until.member.*bob"),
     ]
     found = mistakes(content, tmp_path)
     check(sorted(found, key=lambda each: (int(each[0]), each[1], each[2])), expected)

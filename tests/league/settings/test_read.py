@@ -234,8 +234,6 @@ def test_roster_dev2_can_be_held_out():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("heldout: test", "now called dev2"),
-        ("members: [heuristic, test]", "now called dev2"),
         ("members: zoo\nheldout: [linear, test2]", "--reason"),
         (f"members: zoo\nheldout: [{roster(TEST2)[-1]!r}]" if roster(TEST2) else "heldout: test2", "--reason"),
     ],

@@ -16,11 +16,9 @@ from dond_marl.solvers.values import response_value
 from league.settings.read import parse
 from league.standings.references import (
     Reference,
-    exact_responses,
     part_sizes,
     reference_of,
     reference_points,
-    responses_of,
     stored_references,
     stored_responses,
 )
@@ -130,22 +128,6 @@ def test_stored_responses_by_member_name():
 def test_no_stored_responses_under_other_rules(line):
     config = parse(SETTINGS.replace("env: {scenarios: lewis, split: train}", line), "settings")
     assert stored_responses(config) == {}
-
-
-def test_exact_adds_missing_responses():
-    exact = settings("league: {responses: exact}")
-    found = responses_of(exact)
-    assert found.keys() == {"heuristic", "my rival", "boulware(exponent=7)"}  # quantal_response gambles
-    first, second = found["boulware(exponent=7)"]
-    assert 6 < first < second < 8
-    assert responses_of(settings()).keys() == {"heuristic", "my rival"}
-
-
-def test_exact_responses_to_partners_with_memory():
-    source = open_source("lewis", split="train")
-    first, second = exact_responses(parse_spec("punisher(patience=2)"), source, Rules(6))
-    assert 5 < first < 8 and 5 < second < 8
-    assert exact_responses(parse_spec("punisher(patience=2)"), source, Rules(6, "rejects")) is None
 
 
 def test_reference_points_of_a_training():

@@ -20,7 +20,7 @@ from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, Traits, decide, worth
 from partners.adapters import negmas_worker as worker
-from partners.adapters.negmas_partner import DEATHS, NegMASAgent, NegMASPartner, NegMASWorker, worker_of
+from partners.adapters.negmas_partner import DEATHS, NegMASPartner, worker_of
 
 pytest.importorskip("negmas", reason="the extra [negmas] is not installed")
 SCENARIOS = open_source("lewis", split="test").table.rows(np.arange(0, 2000, 250))
@@ -34,10 +34,9 @@ def _one_worker():
     """A process for all tests but those that end it: to load NegMAS takes longer than to play."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent))
-        one = worker_of(None)
-        one.load(NegMASAgent("scripted_negotiators.Ladder"))
+        NegMASPartner("scripted_negotiators.Ladder")
         yield
-        one.close()
+        worker_of(None).close()
 
 
 @pytest.fixture
@@ -141,7 +140,7 @@ def test_games_go_on_where_the_process_was_killed(alone):
         def act(self, seen):
             self.turn += 1
             if self.turn == 3:
-                ladder._worker.close()
+                worker_of(alone).close()
             return ladder.act(seen)
 
     assert same(both_seats(Killed(), other), undisturbed) and not ladder.forfeits
@@ -232,38 +231,36 @@ def test_unusable_agents_are_refused_at_once(spec, said):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next():
-    one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
-    one.load(ladder)
-    one._process._process.kill()
-    one._process._process.wait()
+def test_a_worker_that_is_stopped_is_started_again_and_one_that_dies_of_a_row_answers_the_next(alone):
+    ladder = NegMASPartner("scripted_negotiators.Ladder", python=alone)
+    process = worker_of(alone)._process
+    process.kill()
+    process.wait()
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
-    assert one.act(ladder, 10, 5.0, [row]) == ([(Act.PROPOSE, [1, 1, 1], "")], 0)
-    dies = NegMASAgent("scripted_negotiators.Broken", '{"how": "dies"}')
+    assert ladder.query([row], 10) == [(Act.PROPOSE, [1, 1, 1], "")]
+    dies = NegMASPartner("scripted_negotiators.Broken", {"how": "dies"}, alone)
     second = {**row, "history": [[0, [1, 1, 1]], [0, [1, 1, 1]]]}
-    said, deaths = one.act(dies, 10, 5.0, [row, second, row])
-    assert deaths == 1 and "exit code 3" in said[1][2] and said[0] == said[2] == (Act.PROPOSE, [1, 1, 1], "")
+    said = dies.query([row, second, row], 10)
+    assert "exit code 3" in said[1][2] and said[0] == said[2] == (Act.PROPOSE, [1, 1, 1], "")
     with pytest.raises(InputError, match="no_such"):
-        one.load(NegMASAgent("no_such.Agent"))
-    one.close()
+        NegMASPartner("no_such.Agent", python=alone)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request(request):
+def test_an_interrupt_is_no_forfeit_and_leaves_no_answer_for_the_next_request(request, alone):
     former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a worker of pytest-xdist ignores interrupts
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, former))
-    one, ladder = NegMASWorker(sys.executable), NegMASAgent("scripted_negotiators.Ladder")
-    one.load(ladder)
+    ladder = NegMASPartner("scripted_negotiators.Ladder", python=alone)
+    hangs = NegMASPartner("scripted_negotiators.Broken", {"how": "hangs"}, alone, limit=20.0)
     row = {"key": "a", "seat": 0, "counts": [1, 1, 1], "values": [3, 3, 4], "seed": 0, "history": []}
     first = [(Act.PROPOSE, [1, 1, 1], "")]
-    os.kill(one._process._process.pid, signal.SIGINT)
-    assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
-    hangs, second = NegMASAgent("scripted_negotiators.Broken", '{"how": "hangs"}'), [[0, [1, 1, 1]]] * 2
+    os.kill(worker_of(alone)._process.pid, signal.SIGINT)
+    assert ladder.query([row], 10) == first
+    second = [[0, [1, 1, 1]]] * 2
     interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         interrupt.start()
-        one.act(hangs, 10, 20.0, [{**row, "history": second}])
+        hangs.query([{**row, "history": second}], 10)
     interrupt.join()
-    assert one.act(ladder, 10, 5.0, [row]) == (first, 0)
-    one.close()
+    assert ladder.query([row], 10) == first

@@ -67,9 +67,7 @@ def test_an_unknown_roster_is_refused():
         roster("sealed")
 
 
-def test_the_former_name_of_dev2_is_explained():
-    with pytest.raises(InputError, match=r"now called dev2.*the held-out roster is test2"):
-        roster("test")
+def test_dev2_has_the_published_members():
     assert {DEV2, TEST2} < set(HELD_OUT)
     published = "5e69b62f8ac4c48c13c3553ad46575fee638c1ce23b4cf19340e08e61b9ec5af"
     assert load_rosters().hashes[DEV2] == members_hash(roster(DEV2)) == published
@@ -86,14 +84,6 @@ def test_the_former_name_of_dev2_is_explained():
 )
 def test_the_author_of_a_partner(spec, author):
     assert author_of(parse_spec(spec)) == author
-
-
-@pytest.mark.parametrize("text", ["", "seed: 1", "train: []", "[", "seed: x\ntrain: {members: [], sha256: a}", "\xff"])
-def test_a_file_that_holds_no_rosters_is_named(text, tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(InputError, match=r"mine\.yaml"):
-        load_rosters(path)
 
 
 @pytest.mark.parametrize(
