@@ -132,6 +132,7 @@ def test_shipped_configs_run_without_a_repository(installed, tmp_path):
     assert not list(tmp_path.rglob("ledger.sqlite"))
 
 
+@pytest.mark.slow
 def test_installed_package_finds_shipped_and_local_files(built, tmp_path):
     with zipfile.ZipFile(built[0]) as wheel:
         wheel.extractall(tmp_path / "site")
