@@ -388,6 +388,29 @@ def rounds(folder: Path) -> Picture:
     return Picture(3.3, values, draw)
 
 
+def growth(folder: Path) -> Picture:
+    """Seconds of the parts of a league by members, rounds and learners, both axes logarithmic."""
+    seconds: dict[str, dict[str, dict[int, float]]] = {"members": {}, "rounds": {}, "learners": {}}
+    for row in document(folder, "growth.json")["rows"]:
+        if (named := re.fullmatch(r"(.+), (\d+) (members|rounds|learners)", row["what"])) is not None:
+            seconds[named[3]].setdefault(named[1], {})[int(named[2])] = row["ours"]
+    colours = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7")
+
+    def draw(figure: Figure) -> None:
+        for i, (by, parts) in enumerate(seconds.items()):
+            axes = figure.add_axes((0.06 + 0.325 * i, 0.17, 0.26, 0.62))
+            for colour, (part, points) in zip(colours, parts.items(), strict=False):
+                axes.plot(list(points), list(points.values()), marker="o", markersize=4, color=colour, label=part)
+            axes.set(xscale="log", yscale="log")
+            open_axes(axes, f"seconds by {by}")
+            axes.set_xticks(sizes := list(next(iter(parts.values()))), list(map(str, sizes)))
+            axes.minorticks_off()
+            axes.legend(frameon=False, fontsize=6.5)
+        _title(figure, "How the cost of a league grows")
+
+    return Picture(3.1, f"{seconds}", draw)
+
+
 Spot = tuple[float, float]
 
 
@@ -462,6 +485,7 @@ FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/fig
     "hints.svg": hints,
     "training_curve.svg": training_curve,
     "rounds.svg": rounds,
+    "growth.svg": growth,
     "league_diagram.svg": league_diagram,
 }
 

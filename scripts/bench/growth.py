@@ -12,6 +12,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ MEMBERS, ROUNDS, LEARNERS = (10, 30, 100, 300), (10, 100, 1000), (1, 4, 16)
 NODES = (1, 2, 8)
 EXPONENT = 1.15  # n log n from 100 to 300 members
 REPORT_SECONDS = 8.0
+ALONE = BackendConfig(kind="local")
 LEARNER = {"num_envs": 256, "rollout": 4, "epochs": 2, "minibatch": 1024, "lr": 1e-3, "gamma": 1.0}
 
 
@@ -41,6 +43,7 @@ class Cost(NamedTuple):
     """What one league took, in seconds and games."""
 
     rounds: float  # all rounds together
+    later: float  # a round after the first, in which workers start
     closing: float  # analyses and tables after the last round
     report: float
     games: int
@@ -60,11 +63,13 @@ def _makespan(seconds: Sequence[float], nodes: int) -> float:
     return max(busy)
 
 
-def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int = 1, block: int = 16) -> Cost:
-    """Play a league of ``linear`` members, ``pairs`` of them a round, each over ``block`` scenarios in both orders."""
+def play(
+    members: int, rounds: int, pairs: int, learners: int = 0, backend: BackendConfig = ALONE, decisions: int = 4_000
+) -> Cost:
+    """Play a league of ``linear`` members, ``pairs`` of them a round, each over 16 scenarios in both orders."""
     document: dict[str, Any] = {
         "env": {"scenarios": "lewis", "split": "train"},
-        "league": {"seed": 1, "rounds": rounds, "block_size": block, "pairs": pairs},
+        "league": {"seed": 1, "rounds": rounds, "block_size": 16, "pairs": pairs},
         "members": [
             {"name": f"p{i}", "spec": f"linear(floor={0.2003 + 0.6 * i / members:.4f})"} for i in range(members)
         ],
@@ -72,13 +77,12 @@ def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int 
     if learners:
         document["training"] = LEARNER
         names = ["main", *(f"main{i}" for i in range(1, learners))]
-        document["learners"] = [{"name": name, "decisions": 4_000} for name in names]
+        document["learners"] = [{"name": name, "decisions": decisions} for name in names]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "league.yaml"
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
         directory = new_run(Path(folder))
-        backend = BackendConfig(kind="local") if workers == 1 else BackendConfig(kind="process", workers=workers)
-        clock = time.process_time if workers == 1 else time.perf_counter
+        clock = time.process_time if backend is ALONE else time.perf_counter
         began, watcher = clock(), _TaskTimes(ErrorOutput(), clock)
         outcome = run_league(load_config(path), directory, watcher, backend)
         ended = clock()
@@ -87,19 +91,20 @@ def play(members: int, rounds: int, pairs: int, learners: int = 0, workers: int 
         read = time.process_time()
         report_html(report_of(read_facts(directory.path)))
         report = time.process_time() - read
-    return Cost(watcher.committed - began, ended - watcher.committed, report, outcome.cross.total_games,
+    first, *_, last = watcher.commits
+    return Cost(last - began, (last - first) / (rounds - 1), ended - last, report, outcome.cross.total_games,
                 watcher.rounds, head)  # fmt: skip
 
 
 class _TaskTimes(QuietWatcher):
-    """Records when the last round was committed, and the seconds of each task of a round of one process.
+    """Records when each round was committed, and the seconds of each task of a round of one process.
 
     A task's seconds go from the first tick to the result.
     """
 
     def __init__(self, output: ErrorOutput, clock: Clock) -> None:
         super().__init__(output)
-        self.committed = math.nan
+        self.commits: list[float] = []
         self._clock = clock
         self.rounds: list[list[float]] = []
         self._began = math.nan
@@ -110,7 +115,7 @@ class _TaskTimes(QuietWatcher):
         super().tick()
 
     def on_commit(self, *_: object) -> None:
-        self.committed = self._clock()
+        self.commits.append(self._clock())
 
     def on_match(self, progress: LeagueProgress, result: MatchResult) -> None:
         self._add(result.task)
@@ -151,10 +156,27 @@ def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
         yield BenchmarkRow(f"round, {learners} learners", "s", 1, cost.rounds / 3)
         for nodes, seconds in cost.makespans.items():
             yield BenchmarkRow(f"round on {nodes} simulated nodes, {learners} learners", "s", nodes, seconds / 3)
-        workers = play(10, 3, 20, learners, workers=2).rounds / 3
-        yield BenchmarkRow(f"round on 2 workers, {learners} learners", "s", 2, workers)
+        workers = play(10, 3, 20, learners, BackendConfig(kind="process", workers=2))
+        yield BenchmarkRow(f"round on 2 workers, {learners} learners", "s", 2, workers.later)
+    yield from _on_ray()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     yield BenchmarkRow("memory of all of these, at most", "GiB", 1, memory, note="of this process")
+
+
+def _on_ray() -> Iterator[BenchmarkRow]:
+    """Seconds of a round with long tasks on one and two nodes of Ray with a core each, beside the simulated ones."""
+    try:
+        ray = import_module("ray.cluster_utils")
+    except ImportError:
+        return
+    league: dict[str, Any] = {"members": 10, "rounds": 4, "pairs": 20, "learners": 4, "decisions": 20_000}
+    simulated, cluster = play(**league).makespans, ray.Cluster()
+    for nodes in (1, 2):
+        cluster.add_node(num_cpus=1, include_dashboard=False)
+        cost = play(**league, backend=BackendConfig(kind="ray", ray_address=cluster.address))
+        yield BenchmarkRow(f"long round on {nodes} nodes of Ray", "s", nodes, cost.later,
+                           note=f"{simulated[nodes] / 4:.2f} s on simulated nodes")  # fmt: skip
+    cluster.shutdown()
 
 
 def _growth(what: str, sizes: Sequence[float], seconds: Sequence[float]) -> BenchmarkRow:
