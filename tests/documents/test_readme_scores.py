@@ -49,7 +49,7 @@ def test_first_partner_of_ones_own_gets_its_score():
 def test_plain_ppo_gets_its_score(tmp_path):
     run = train(ROOT / "configs" / "ppo_fast.yaml", {"training.num_train_steps": 1_000_000}, folder=tmp_path)
     points = from_heuristic(run.member)[0]
-    assert points == pytest.approx(*promised(r"half a minute, ([\d.]+\d) points"), abs=0.15)
+    assert points == pytest.approx(*promised(r"half a minute, and its policy gets ([\d.]+\d) points"), abs=0.15)
 
 
 @pytest.mark.slow
