@@ -34,7 +34,7 @@ Points = Mapping[str, tuple[float, float]]  # of ten, by partner and seat of the
 
 
 class ComparedRun(NamedTuple):
-    """What is compared of one run; the figures are those of its first main."""
+    """The compared part of one run; the figures are those of its first main."""
 
     label: str
     settings: Mapping[str, str]  # by key, without those that change no row

@@ -95,7 +95,7 @@ class LeagueView(NamedTuple):
 
     @property
     def gains(self) -> list[str]:
-        """What best responses gain from the learners, in sentences."""
+        """Gains of best responses from the learners, in sentences."""
         return gains_in_words(self.curves)
 
     @property

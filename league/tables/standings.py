@@ -142,7 +142,7 @@ def short_ladder(table: Table) -> Table:
 
 
 def gains_in_words(curves: Sequence[CurvePoint]) -> list[str]:
-    """What the newest and the first best response to each learner gain over its self-play, a sentence for each."""
+    """A sentence for each learner: gains of the newest and the first best response to it over its self-play."""
     known: dict[str, list[CurvePoint]] = {}
     for point in curves:
         if point.gain.n:

@@ -168,7 +168,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         return self.to_struct().to_json()
 
     def to_observation_struct(self, player: int | None = None) -> DealStruct:
-        """What ``player``, by default the one to move, sees: as :meth:`to_struct`, with its own values alone."""
+        """The view of ``player``, by default the one to move: as :meth:`to_struct`, with its own values alone."""
         player = self.current_player() if player is None else player
         if player not in (0, 1):
             raise ValueError(f"player is 0 or 1; got {player}")
@@ -176,7 +176,7 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         return DealStruct(**self._shown(), player=SEATS[player], my_utilities=values)
 
     def _shown(self) -> dict[str, Any]:
-        """What both seats see."""
+        """The public part of the state."""
         table, mover = self.table, self.current_player()
         acts = enumerate(() if table is None else table.history)
         return {

@@ -1,4 +1,4 @@
-"""How the cost of a league grows with its members, rounds and learners, and what more nodes would save.
+"""Growth of a league's cost with its members, rounds and learners, and the seconds that more nodes save.
 
 Members are scripted and their matches small, so that the league itself is measured: planning, tasks, the ledger,
 standings, closing tables and the report. Seconds are those of the processor for one process, so that other processes
@@ -40,7 +40,7 @@ LEARNER = {"num_envs": 256, "rollout": 4, "epochs": 2, "minibatch": 1024, "lr": 
 
 
 class Cost(NamedTuple):
-    """What one league took, in seconds and games."""
+    """Cost of one league in seconds and games."""
 
     rounds: float  # all rounds together
     later: float  # a round after the first, in which workers start
