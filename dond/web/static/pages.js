@@ -194,7 +194,8 @@ document.addEventListener("focusin", (event) => { if (event.target.matches("inpu
 document.addEventListener("change", (event) => {
   const { target } = event, form = target.closest("form[data-auto]");
   if (form) form.requestSubmit();
-  if (target.name === "partner") document.querySelector("[name=typed]").value = "";
+  const typed = target.name === "partner" && document.querySelector("[name=typed]"); // a study asks about a partner too
+  if (typed) typed.value = "";
   if (target.name === "typed") for (const radio of document.querySelectorAll("[name=partner]")) if (target.value) radio.checked = false;
   if (target.dataset.record !== undefined && target.files[0]) {
     // A game is one line of a thousand characters or two; the rest of the file stays with the browser.

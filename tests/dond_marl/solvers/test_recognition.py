@@ -98,7 +98,7 @@ def test_posterior_equals_enumeration(seat, disagree):
     """Members that gamble, remember, or are drawn for each game; either meaning of DISAGREE; every turn of a game."""
     members, rules, rng = [seat_occupant(name) for name in CROWD], Rules(8, disagree), np.random.default_rng(seat)
     compared, most = 0, 0
-    for _ in range(5):
+    for _ in range(7):
         _, actions = played(seat, rules, members, rng)
         for turns_taken in range(seat, len(actions) + 1, 2):
             state = State(Scenario(POOL, ((MINE, (2, 1, 2)) if seat == 0 else ((2, 1, 2), MINE))), rules)
