@@ -134,16 +134,16 @@ class _TaskTimes(QuietWatcher):
 
 def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
     """Seconds by members, by rounds and by learners, the exponents of growth, and the seconds on simulated nodes."""
-    by_members = {members: play(members, 2, 4 * members) for members in MEMBERS}
+    by_members = {members: play(members, 6, 4 * members) for members in MEMBERS}
     for members, cost in by_members.items():
-        yield BenchmarkRow(f"round, {members} members", "s", 1, cost.rounds / 2, note=f"{cost.games // 2:,} games")
+        yield BenchmarkRow(f"round, {members} members", "s", 1, cost.later, note=f"{cost.games // 6:,} games")
         yield BenchmarkRow(f"closing tables, {members} members", "s", 1, cost.closing)
         bar = members == MEMBERS[-1]
         yield BenchmarkRow(f"report, {members} members", "s", 1, cost.report,
                            bar=f"<= {REPORT_SECONDS} s" if bar else "none",
                            reached=cost.report <= REPORT_SECONDS if bar else None)  # fmt: skip
     costs = list(by_members.values())
-    yield _growth("rounds, by games", [cost.games for cost in costs], [cost.rounds for cost in costs])
+    yield _growth("rounds, by games", [cost.games for cost in costs], [cost.later for cost in costs])
     pairs = [members**2 for members in MEMBERS]
     yield _growth("closing tables, by pairs of members", pairs, [cost.closing for cost in costs])
     by_rounds = {rounds: play(10, rounds, 20) for rounds in ROUNDS}
