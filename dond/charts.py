@@ -100,11 +100,11 @@ def learning_curves(points: Iterable[CurvePoint], figure: Literal["points", "gai
     return {name: list(lives_of_member) for name, lives_of_member in drawn.items() if lives_of_member}
 
 
-def axes_around(curves: Iterable[Curve], across: int) -> Axes:
+def axes_around(curves: Iterable[Curve], across: int, width: int) -> Axes:
     """Axes 0..``across`` that hold all points of learning curves with their intervals."""
     every = [point for curve in curves for point in curve]
     tops = (mean if math.isnan(high) else high for mean, _, _, high in (point.value for point in every))
-    return Axes(520, 280, max(1, across), max(math.ceil(max(tops)), 1), right=20)
+    return Axes(width, 280, max(1, across), max(math.ceil(max(tops)), 1), right=20)
 
 
 def whole_range(estimates: Iterable[Estimate]) -> tuple[int, int]:

@@ -128,8 +128,10 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures])
     plane.set(xlim=(-0.6, 10.6), ylim=(-0.6, 10.6), xticks=range(11), yticks=range(11), aspect="equal", anchor="W")
     plane.set_xlabel(f"points of ten of {names[0]}", color=INK)
     plane.set_ylabel(f"points of ten of {names[1]}, its partner", color=INK)
-    title = f"own, partner's mean; crosses: {evaluation.confidence:.0%} intervals, over scenarios"
-    plane.legend(loc="upper left", bbox_to_anchor=(1.03, 1.0), frameon=False, fontsize=8.8, title=title)
+    title, corner = "points: its own, its partner's", (1.03, 1.0)
+    plane.legend(loc="upper left", bbox_to_anchor=corner, frameon=False, fontsize=8.8, title=title, alignment="left")
+    note = f"crosses: {evaluation.confidence:.0%} intervals, over scenarios"
+    picture.text(0.07, 0.012, note, fontsize=8.8, color=FAINT)
     played, best = evaluation.played.figures[BOTH], evaluation.best
     of_best = "" if best is None else f", {evaluation.shares[best.name][BOTH].mean:.1%} of the {best.name}'s"
     played_by = (f" ({evaluation.protocols[x]})" if x in evaluation.protocols else "" for x in pair)

@@ -311,6 +311,10 @@ def check_factory(noun: str, factories: Mapping[str, Callable[..., Any]], spec: 
         )
     needed = [p.name for p in allowed.values() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [name for name in needed if name not in parameters]
+    if missing == ["view"] and names_file(kind):
+        raise OccupantNameError(
+            f"the {noun} {quote(kind)} is a function of a view: put @one_game above it (from dond_marl import one_game)"
+        )
     if missing:
         example = "'FILE'" if missing[0] == "path" else "..."
         raise OccupantNameError(

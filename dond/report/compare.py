@@ -16,7 +16,7 @@ from dond.report.collect import read_run_files
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS
 from dond_marl.occupants import ANYTHING, NOTHING
-from dond_marl.statistics import Comparison, compare_arms, mean_of
+from dond_marl.statistics import Comparison, Estimate, compare_arms, mean_of
 from league.bench.differences import MINUS, SMALLEST_EFFECT, signed_interval
 from league.figures.rows import Figure
 from league.ledger.ledger import ReadLedger
@@ -29,6 +29,7 @@ from league.tables.final import SHARE
 from league.tables.verdict import Verdict, verdict_of
 
 MOST_RUNS = 8
+FEWEST_PARTNERS = 6  # of a verdict
 SEED = "league.seed"
 Points = Mapping[str, tuple[float, float]]  # of ten, by partner and seat of the main
 
@@ -95,7 +96,7 @@ def comparison_of(runs: Sequence[ComparedRun]) -> Report:
     seeds_note = "Of several seeds the line is their mean and the band the interval over seeds."
     return Report(
         title=f"Comparison of {len(runs)} runs",
-        summary="; ".join(f"{label}: {', '.join(run.label for run in seeds)}" for label, seeds in arms),
+        summary="; ".join(f"{label}: {', '.join(run.label for run in seeds)}" for label, seeds in arms if seeds[1:]),
         confidence=confidence,
         sections=(
             Section("learning", "Learning curves of the first mains", (seeds_note,), (Curves(points, confidence),)),
@@ -104,8 +105,8 @@ def comparison_of(runs: Sequence[ComparedRun]) -> Report:
             _settings_section(arms),
         ),
         abstract=tuple(
-            (f"{name} {MINUS} {arms[0][0]}", f"{signed_interval(it.difference)} points of ten, {it.verdict}")
-            for name, it in differences.items()
+            (f"{name} {MINUS} {arms[0][0]}", f"{signed_interval(difference)} points of ten, {verdict}")
+            for name, (difference, verdict) in differences.items()
         ),
     )
 
@@ -140,8 +141,8 @@ def _mean_curve(label: str, seeds: Sequence[ComparedRun], confidence: float) -> 
         yield CurvePoint(number, label, points[0].decisions, *known)
 
 
-def _differences(arms: Sequence[Arm]) -> tuple[dict[str, Comparison], tuple[str, ...]]:
-    """Each arm - the first on the partners of all runs; the held-out ones if every run has played some."""
+def _differences(arms: Sequence[Arm]) -> tuple[dict[str, tuple[Estimate, str]], tuple[str, ...]]:
+    """Each arm - the first, and the verdict, on the partners of all runs; the held-out ones if every run has some."""
     runs = [run for _, seeds in arms for run in seeds]
     strangers = all(run.strangers for run in runs)
     points = {run.label: run.strangers if strangers else run.fixed for run in runs}
@@ -161,16 +162,29 @@ def _differences(arms: Sequence[Arm]) -> tuple[dict[str, Comparison], tuple[str,
         "difference have the same partners, which are paired. 95% intervals over partners, and over seeds where an arm "
         f"has several. Equivalent: surely less than {SMALLEST_EFFECT:.2f} apart."
     )
-    alone = any(len(seeds) == 1 for _, seeds in arms)
-    more = ("An arm of one run says nothing about other seeds: training varies between seeds.",) if alone else ()
-    return compare_arms(scores, arms[0][0], common, SMALLEST_EFFECT), (note, *more)
+    if any(len(seeds) == 1 for _, seeds in arms):
+        note = f"An arm of one run says nothing about other seeds: training varies between seeds. {note}"
+    sizes, reference = {label: len(seeds) for label, seeds in arms}, arms[0][0]
+    compared = {
+        name: (it.difference, _verdict(it, {sizes[reference], sizes[name]}, len(common)))
+        for name, it in compare_arms(scores, reference, common, SMALLEST_EFFECT).items()
+    }
+    return compared, (note,)
 
 
-def _difference_table(arms: Sequence[Arm], differences: Mapping[str, Comparison]) -> Table:
+def _verdict(comparison: Comparison, runs: set[int], partners: int) -> str:
+    """The verdict on a difference, or the reason why there is none; ``runs``: the sizes of both arms."""
+    if 1 in runs:
+        return f"one run {'each' if runs == {1} else 'in one arm'}: no verdict on the settings"
+    few = f"few partners: no verdict on the settings from {partners}"
+    return few if partners < FEWEST_PARTNERS else comparison.verdict
+
+
+def _difference_table(arms: Sequence[Arm], differences: Mapping[str, tuple[Estimate, str]]) -> Table:
     seeds = {label: len(group) for label, group in arms}
     rows = tuple(
-        TableRow(name, (Figure(it.difference._replace(n=0)), it.verdict, count_cell(seeds[name])))
-        for name, it in differences.items()
+        TableRow(name, (Figure(difference._replace(n=0)), verdict, count_cell(seeds[name])))
+        for name, (difference, verdict) in differences.items()
     )
     return Table(f"Compared with {arms[0][0]}", ("points of ten", "verdict", "runs"), rows, "run")
 

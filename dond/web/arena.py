@@ -112,7 +112,7 @@ def arena_page(
         return page
     games = {
         heading: [(title(record), link(record)) for record in records]
-        for heading, records in (("Best games for both", match.best), ("Worst games for both", match.worst))
+        for heading, records in (("Least left on the table", match.best), ("Most left on the table", match.worst))
     }
     called = {name: nickname(name) or name for name in match.names}
     programs = {words: describe_spec(name) for name, words in called.items()}

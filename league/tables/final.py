@@ -217,11 +217,13 @@ def _member_tables(name: str, figures: Figures, human: HumanLine) -> list[Table]
 
 def _summary_table(name: str, figures: Figures) -> Table:
     kinds = [row.note for row in figures.select(member=name, figure=REFERENCE)]
-    rows = [TableRow(label, (figures.cell(name, "", f"proximity, {share}"),)) for share, label in SHARES.items()]
+    shares = {share: label for share, label in SHARES.items() if share != "exact" or set(kinds) != {EXACT}}
+    rows = [TableRow(label, (figures.cell(name, "", f"proximity, {share}"),)) for share, label in shares.items()]
     if (worst := worst_share(figures, name)) is not None:
         rows.append(TableRow(f"  worst: {worst.against}, as {worst.seat}", (worst.cell,)))
     rows.append(TableRow("references that are exact", (f"{kinds.count(EXACT)} of {len(kinds)}",)))
-    rows.append(TableRow("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
+    if "exact" in shares:
+        rows.append(TableRow("references that are upper bounds", (f"{kinds.count(BOUND)} of {len(kinds)}",)))
     rows.append(TableRow("agreement", (figures.cell(name, "", "agreement"),)))
     rows.append(TableRow("welfare efficiency", (figures.cell(name, "", "welfare"),)))
     return Table(f"{name} against all held-out members", ("value",), tuple(rows), label="figure")

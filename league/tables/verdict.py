@@ -81,8 +81,8 @@ def _adversary(curve: Sequence[CurvePoint], final: Figures | None, name: str) ->
     now, before = (None, None) if final is None else (_exact_gain(final, name, by) for by in (RESPONSE, BEGAN))
     measured = [point.gain.mean for point in curve if point.gain.n]
     if now is None:
-        return f"an adversary gains at least {measured[-1]:.1f}" if measured else ""
-    return f"an adversary gains {now:.1f}" + (
+        return f"an adversary gains at least {measured[-1]:.1f} points (both seats added)" if measured else ""
+    return f"an adversary gains {now:.1f} points (both seats added)" + (
         "" if before is None else f", {'down' if now < before else 'up'} from {before:.1f}"
     )
 

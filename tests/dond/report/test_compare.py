@@ -40,6 +40,7 @@ def test_arms_are_compared_on_the_same_partners(run):
     report = comparison_of([run, variant(run, "b", 1.0, **changed), variant(run, "c", **changed, **{SEED: "77"})])
     (row,) = blocks(report, "differences")[0].rows
     assert row.cells[0].estimate.mean == pytest.approx(0.5) and row.cells[2].estimate.mean == 2
+    assert "better" not in str(report.abstract) + row.cells[1]  # the first arm has one run
     settings = {row.label: row.cells for row in blocks(report, "settings")[0].rows}
     assert settings["league.rounds"] == (run.settings["league.rounds"], "99") and set(settings) == {
         "league.rounds",

@@ -155,7 +155,7 @@ def test_replay_of_a_persons_game(look, folder, address):
     own = folder / "runs" / "games" / "own.jsonl"
     own.write_text("".join(f"{to_line(record_of(state, ('human', name), source='lewis'))}\n" for name in ("a", "b")))
     page = look("/replay?file=runs/games/own.jsonl&game=1")
-    page.get_by_text("A person played here").wait_for()
+    page.get_by_role("heading", name="What expert would do").wait_for()
     assert "OccupantNameError" not in page.locator("#content").inner_text()
     page.get_by_role("link", name="What would heuristic do here?").click()
     page.locator(".mind .policy li").first.wait_for()
