@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ class Cost(NamedTuple):
     """Cost of one league in seconds and games."""
 
     rounds: float  # all rounds together
-    later: float  # a round after the first, in which workers start
+    later: float  # the quickest round after the first, in which workers start
     closing: float  # analyses and tables after the last round
     report: float
     games: int
@@ -91,9 +92,9 @@ def play(
         read = time.process_time()
         report_html(report_of(read_facts(directory.path)))
         report = time.process_time() - read
-    first, *_, last = watcher.commits
-    return Cost(last - began, (last - first) / (rounds - 1), ended - last, report, outcome.cross.total_games,
-                watcher.rounds, head)  # fmt: skip
+    last = watcher.commits[-1]
+    later = min(after - before for before, after in pairwise(watcher.commits))
+    return Cost(last - began, later, ended - last, report, outcome.cross.total_games, watcher.rounds, head)
 
 
 class _TaskTimes(QuietWatcher):
