@@ -204,7 +204,9 @@ def literature(folder: Path) -> Picture:
     ]
     heads = f"difference in {POINTS}", f"difference in {NASHCONV}"
     title = "Compared with the league with exploiters: roster dev2, a million acts"
-    return rows_of_marks(rows, heads, title, "bars: 95 %, for seeds and partners like these", zero=(0, 1))
+    return rows_of_marks(
+        rows, heads, title, "bars: 95 %, for seeds and partners like these; no mark: not measured", zero=(0, 1)
+    )
 
 
 def plane(folder: Path) -> Picture:
