@@ -147,7 +147,8 @@ def test_bare_i_insists_on_the_last_claim():
     mine = View(apply(mine.state, Action(Act.INSIST, (1, 1, 2))))  # seat_1 again
     assert read_line("i", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=True)
     assert read_line("i take the hats", mine) == Reading((Action(Act.INSIST, (0, 2, 0)),), sure=False)
-    assert read_line("I want a hat", mine) == Reading((Action(Act.PROPOSE, (0, 1, 0)),), sure=False)
+    assert read_line("I want a ball", mine) == Reading((Action(Act.PROPOSE, (0, 0, 1)),), sure=False)
+    assert read_line("I want a hat", mine) == Reading((Action(Act.AGREE),), sure=False)  # their offer
 
 
 @pytest.mark.parametrize(

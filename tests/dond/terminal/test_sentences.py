@@ -69,7 +69,7 @@ READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("no deal, I walk away", NO),
     ("I'm out", NO),
     ("no way, I want the hats", keep(0, 2, 0)),
-    ("I dont need books or hats", keep(0, 0, 2)),
+    ("I dont need books or hats", AGREE),  # their offer
     ("I need one more book", keep(1, 0, 2)),
     ("ok but I want one hat as well", keep(0, 1, 2)),
     ("i agree but i also want a hat", keep(0, 1, 2)),
@@ -86,7 +86,7 @@ READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("0 2 0", keep(0, 2, 0)),
     ("9 9 9", keep(9, 9, 9)),  # refused as illegal, with what there is
     ("me: hats, you: rest", keep(0, 2, 0)),
-    ("you: books, hats. me: balls", keep(0, 0, 2)),
+    ("you: books, hats. me: balls", AGREE),
     ("anything but books", keep(0, 2, 2)),
     ("if you give me the hats you can have the rest", keep(0, 2, 0)),
     ("i get the hats u get the books we split the balls", keep(0, 2, 1)),
@@ -107,6 +107,14 @@ READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("all but the hats", keep(2, 0, 2)),
     ("can't do that, how about 1 book and both hats instead", keep(1, 2, 0)),
     ("I really need the ball", "it leaves the rest open"),
+    ("no way, I need the ball", "it leaves the rest open"),
+    ("2 hats + a ball = me, 2 books and a ball = you", keep(0, 2, 1)),
+    ("both hats for me, nothing else", keep(0, 2, 0)),
+    ("can you live without the hats?", QUESTIONS),
+    ("I insist on my last offer", INSISTED),
+    ("i'm not moving, take it or leave it", INSISTED),
+    ("forget it, I'm out", NO),
+    ("I'll settle for just the balls", AGREE),  # their offer
 )
 
 
@@ -135,6 +143,7 @@ ANSWERS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("I won't go lower than this", Action(Act.INSIST, (1, 0, 1))),
     ("my offer hasn't changed", Action(Act.INSIST, (1, 0, 1))),
     ("half half", "cannot be halved"),
+    ("Alright, you can have the ball", (keep(2, 2, 0), AGREE)),
     ("that's a terrible offer", NO_DEAL),
     ("let's call it off", NO),
     ("deal, minus one book", "it takes something away"),
