@@ -11,7 +11,7 @@ import math
 import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +30,7 @@ from league.rounds.runner import run_league
 from league.rounds.watching import LeagueProgress
 from league.settings.read import load_config
 from league.settings.sections import BackendConfig
-from scripts.bench.report import BenchmarkRow, Clock
+from scripts.bench.report import BenchmarkRow
 
 MEMBERS, ROUNDS, LEARNERS = (10, 30, 100, 300), (10, 100, 1000), (1, 4, 16)
 NODES = (1, 2, 8)
@@ -104,7 +104,7 @@ class _TaskTimes(QuietWatcher):
     A task's seconds go from the first tick to the result.
     """
 
-    def __init__(self, output: ErrorOutput, clock: Clock) -> None:
+    def __init__(self, output: ErrorOutput, clock: Callable[[], float]) -> None:
         super().__init__(output)
         self.commits: list[float] = []
         self._clock = clock
@@ -134,7 +134,7 @@ class _TaskTimes(QuietWatcher):
         self._began = math.nan
 
 
-def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+def rows() -> Iterator[BenchmarkRow]:
     """Seconds by members, by rounds and by learners, the exponents of growth, and the seconds on simulated nodes."""
     by_members = {members: play(members, 6, 4 * members) for members in MEMBERS}
     for members, cost in by_members.items():

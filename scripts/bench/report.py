@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import torch
 
-Clock = Callable[[], float]
 Timed = Callable[[], int]  # runs the work once and returns its number of units
 
 
@@ -42,46 +41,37 @@ class Comparison(NamedTuple):
     peer: str
     make_peer: Callable[[], Timed]
     bar: float | None = None
-    threads: int = 1
 
     def measure(self, repeats: int, seconds: float) -> BenchmarkRow:
         """The row, from ``repeats`` alternating repeats of at least ``seconds`` each.
 
-        A peer that is not installed leaves the row without a ratio. The rate of one thread is per second of its
-        processor time, so that other processes do not count.
+        A peer that is not installed leaves the row without a ratio.
         """
-        clock = time.process_time if self.threads == 1 else time.perf_counter
         bar = "none" if self.bar is None else f"{self.bar}x"
-        row = BenchmarkRow(self.what, self.unit, self.threads, 0.0, self.peer, bar=bar)
+        row = BenchmarkRow(self.what, self.unit, 1, 0.0, self.peer, bar=bar)
         work = self.make()
         try:
             peer = self.make_peer()
         except ImportError:
             peer = None
-        torch.set_num_threads(self.threads)  # after a training was begun, which sets them too
+        torch.set_num_threads(1)  # after a training was begun, which sets them too
         if peer is None:
-            return row._replace(ours=rate(work, seconds, clock), peer=f"{self.peer}: not installed")
-        pairs = alternate(work, peer, repeats, seconds, clock)
+            return row._replace(ours=rate(work, seconds), peer=f"{self.peer}: not installed")
+        work(), peer()  # warm up
+        # In alternation, so that a noisy machine affects both.
+        pairs = [(rate(work, seconds), rate(peer, seconds)) for _ in range(repeats)]
         ratio = statistics.median(ours / peers for ours, peers in pairs)
         ours, peers = (statistics.median(rates) for rates in zip(*pairs, strict=True))
         reached = None if self.bar is None else ratio >= self.bar
         return row._replace(ours=ours, theirs=peers, ratio=ratio, reached=reached)
 
 
-def rate(work: Timed, seconds: float, clock: Clock = time.perf_counter) -> float:
-    """Units per second of ``clock``, over at least so many seconds."""
-    units, start = 0, clock()
-    while (elapsed := clock() - start) < seconds:
+def rate(work: Timed, seconds: float) -> float:
+    """Units per second of processor time, over at least so many seconds: other processes do not count."""
+    units, start = 0, time.process_time()
+    while (elapsed := time.process_time() - start) < seconds:
         units += work()
     return units / elapsed
-
-
-def alternate(
-    work: Timed, peer: Timed, repeats: int, seconds: float, clock: Clock = time.perf_counter
-) -> list[tuple[float, float]]:
-    """Rates of both by repeat, in alternation, so that a noisy machine affects both; each is warmed up first."""
-    work(), peer()
-    return [(rate(work, seconds, clock), rate(peer, seconds, clock)) for _ in range(repeats)]
 
 
 def machine() -> dict[str, str]:

@@ -4,16 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
-from league.evaluation.evaluate import BEST
-from league.settings.read import load_config
+from dond_marl.batch import GameBatch
+from dond_marl.occupants import seat_occupant
+from dond_marl.randomness import generator
+from dond_marl.rollout import Noise, observe_turns
+from dond_marl.scenarios.sources import open_source
 from league.settings.training import TrainConfig
-from league.training.training import begin, final_score, final_shares
+from league.training.training import begin
 from partners.rosters import TRAIN, roster
-from scripts.bench import environments, growth, league_runs, learning, queries, time_to_score
-from scripts.bench.report import BenchmarkRow, Comparison
+from scripts.bench import environments, growth, time_to_score
+from scripts.bench.report import BenchmarkRow, Comparison, Timed
 
-CLEANRL = "CleanRL-style PPO over SuperSuit, this game"
+ACT_GAMES = 2048  # games whose turns the partners are queried about
+# Settings of the trainings that are compared with each other.
+ORDERED = {"num_envs": 1024, "rollout": 4, "minibatch": 2048, "epochs": 3, "lr": 1.5e-3, "ent": 0.01, "gamma": 1.0,
+           "sorted_items": True}  # fmt: skip
+
+
+def training(**settings: str) -> Timed:
+    """Play and update once, as ``dond train`` does against the default heuristic; one unit is one own decision."""
+    document: dict[str, Any] = {"env": {"scenarios": "lewis", "split": "train"}, "training": {**ORDERED, **settings}}
+    trained = begin(TrainConfig.model_validate(document))
+
+    def work() -> int:
+        before = trained.learner.decisions
+        trained.step()
+        return trained.learner.decisions - before
+
+    return work
+
+
+def decisions_of(names: Sequence[str]) -> Timed:
+    """Every one of the occupants on the same turns, of games between generated partners; one unit is one decision."""
+    played, turns = [seat_occupant(name) for name in names], []
+    noise, generated = Noise(0, (0,), ACT_GAMES), seat_occupant("generated")
+    table = GameBatch(open_source("lewis").draw(generator(0, "turns"), ACT_GAMES))
+    while table.open:
+        turns.append(observe_turns(table, noise, deterministic=False))
+        table.step(generated.act(turns[-1]))
+
+    def work() -> int:
+        for partner in played:
+            for batch in turns:
+                partner.act(batch)
+        return len(played) * sum(batch.size for batch in turns)
+
+    return work
 
 
 COMPARISONS: dict[str, tuple[Comparison, ...]] = {
@@ -34,41 +72,9 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
         )
         for play in environments.PLAYS
     ),
-    "league": (
-        Comparison(
-            "whole league path", "games/s", league_runs.whole_league,
-            "the bare play loop, same matches", league_runs.bare_loop, 0.9,
-        ),
-    ),
-    "learning": (
-        Comparison(
-            "PPO training", "decisions/s", partial(learning.training, learning.MATCHED),
-            CLEANRL, learning.cleanrl, 5, threads=2,
-        ),
-        Comparison(
-            "PPO update alone", "decisions/s", learning.update,
-            CLEANRL, partial(learning.cleanrl, plays=False), threads=2,
-        ),
-        Comparison(
-            "PPO training, two workers", "decisions/s", partial(learning.league_workers, 2),
-            CLEANRL, learning.cleanrl, 9, threads=2,
-        ),
-        Comparison(
-            "acting", "acts/s", learning.acting, "plain PyTorch loop", learning.plain_acting, 2.5,
-        ),
-        *(
-            Comparison(
-                f"training with {hint} hints", "decisions/s",
-                partial(learning.training, learning.LARGE, hint),
-                "no hints", partial(learning.training, learning.LARGE), 0.7,
-            )
-            for hint in ("random", "expert")
-        ),
-    ),
     "memory": tuple(
         Comparison(
-            f"training, {kind}", "decisions/s", partial(learning.training, {**learning.ORDERED, **settings}),
-            "memoryless, factored", partial(learning.training, learning.ORDERED), bar,
+            f"training, {kind}", "decisions/s", partial(training, **settings), "memoryless, factored", training, bar,
         )
         for kind, settings, bar in (
             ("reading the history", {"history": "flat"}, 0.7),
@@ -78,9 +84,8 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
     ),
     "partners": (
         Comparison(
-            "generated partners", "decisions/s", partial(league_runs.decisions_of, ["generated"]),
-            f"the {len(roster(TRAIN))} partners of the roster train",
-            partial(league_runs.decisions_of, roster(TRAIN)), 0.5,
+            "generated partners", "decisions/s", partial(decisions_of, ["generated"]),
+            f"the {len(roster(TRAIN))} partners of the roster train", partial(decisions_of, roster(TRAIN)), 0.5,
         ),
     ),
     "vector": tuple(
@@ -93,45 +98,13 @@ COMPARISONS: dict[str, tuple[Comparison, ...]] = {
 }  # fmt: skip
 
 
-# Least points of ten, and share of what the best response earns, after so many seconds of playing and learning.
-SCORE_BARS = {10: (0.0, 0.0), 30: (0.0, 0.0), 60: (7.3, 0.97), 180: (7.5, 0.985)}  # 0: no bar
-
-
-def score(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
-    """Points of configs/ppo_fast.yaml, greedy on the held-out scenarios against the heuristic, both seats."""
-    training = begin(load_config(league_runs.ROOT / "configs" / "ppo_fast.yaml", (), TrainConfig))
-    for seconds, (least_points, least_share) in SCORE_BARS.items():
-        while training.seconds < seconds and not training.is_complete:
-            training.step()
-        result, share = final_score(training, greedy=True), final_shares(training, greedy=True)[BEST]
-        title, decisions = f"PPO from scratch, {seconds} s", f"{training.learner.decisions:,} own decisions"
-        note = f"{decisions}, interval +-{result.points.margin:.2f}, {result.deals:.1%} deals"
-        yield at_least(BenchmarkRow(title, "points of ten", 2, result.points.mean, note=note), least_points)
-        note = f"share of what the exact best response earns in the same games, interval +-{share.margin:.3f}"
-        title = f"{title}, compared with the best response"
-        yield at_least(BenchmarkRow(title, "of it", 2, share.mean, note=note), least_share)
-
-
-def at_least(row: BenchmarkRow, bar: float) -> BenchmarkRow:
-    """The row with a lower limit of its value, unless that is 0."""
-    return row._replace(bar=f">= {bar}", reached=row.ours >= bar) if bar else row
-
-
-SUITES: dict[str, Callable[[int, float], Iterator[BenchmarkRow]]] = {
-    "backends": league_runs.backend_rows,
-    "growth": growth.rows,
-    "imports": league_runs.import_rows,
-    "practice": league_runs.practice_rows,
-    "queries": queries.rows,
-    "score": score,
-    "time_to_score": time_to_score.rows,
-}
+SUITES: dict[str, Callable[[], Iterator[BenchmarkRow]]] = {"growth": growth.rows, "time_to_score": time_to_score.rows}
 
 
 def measure(names: Sequence[str], repeats: int, seconds: float) -> Iterator[BenchmarkRow]:
     """Measure the named suites and yield their rows one by one."""
     for name in names:
         if name in SUITES:
-            yield from SUITES[name](repeats, seconds)
+            yield from SUITES[name]()
         else:
             yield from (comparison.measure(repeats, seconds) for comparison in COMPARISONS[name])

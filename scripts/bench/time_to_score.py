@@ -30,9 +30,9 @@ from league.rounds.runner import run_league
 from league.settings.read import Config, load_config
 from league.settings.sections import BackendConfig, EnvConfig
 from partners.rosters import TRAIN, roster
-from scripts.bench.league_runs import ROOT
 from scripts.bench.report import BenchmarkRow
 
+ROOT = Path(__file__).resolve().parents[2]
 SHARE = 0.95
 SCENARIOS = 256
 PEER_TIMES = 10  # of plain PPO's seconds to its score: a peer stops there
@@ -127,7 +127,7 @@ def reached(curve: list[Point], points: float) -> float | None:
     return next((point.seconds for point in curve if point.points >= points), None)
 
 
-def rows(_repeats: int, _seconds: float) -> Iterator[BenchmarkRow]:
+def rows() -> Iterator[BenchmarkRow]:
     """Seconds of our mains, then of SB3's learners to the score of plain PPO."""
     torch.set_num_threads(1)
     score = seconds = 0.0

@@ -167,14 +167,6 @@ def test_help_loads_no_pytorch():
     ]
 
 
-@pytest.mark.slow
-def test_code_of_a_user_is_queried_as_its_games_need():
-    from scripts.bench.queries import rows
-
-    for row in rows(1, 1.0):
-        assert row.reached and row.ours > 0.5, row
-
-
 def test_benchmark_offers_every_suite():
     from scripts.bench.suites import COMPARISONS, SUITES
     from scripts.benchmark import SUITES as OFFERED

@@ -188,7 +188,7 @@ def test_heavy_libraries_are_loaded_where_they_are_used():
 
 
 # These seed the global generators for code of other projects, which draws from them.
-FOREIGN_CODE = {"agent_worker.py", "cleanrl_ppo.py", "negmas_worker.py"}
+FOREIGN_CODE = {"agent_worker.py", "negmas_worker.py"}
 
 
 def test_no_draw_from_a_global_generator():
