@@ -9,12 +9,9 @@ import urllib.request
 import pytest
 
 from dond.web.league_follower import RunViewError, play_members
-from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.game import Act, Action, Rules, State, apply
 from dond_marl.records.record import from_json, record_of, to_line
 from league.ledger.run_directory import LEDGER
-from partners.best_response import BestResponse
-from tests.command import in_process
 from tests.dond.web.browser import (
     HOSTILE,
     NARROW,
@@ -304,18 +301,6 @@ def test_tour_by_keyboard(look, address):
 
 
 @pytest.mark.slow
-def test_moving_picture_of_a_game(browser, tmp_path):
-    from PIL import Image, ImageSequence
-
-    from scripts.docs_site.moving_picture import record
-
-    record(browser, tmp_path / "page.gif")
-    with Image.open(tmp_path / "page.gif") as made:
-        times = [frame.info["duration"] for frame in ImageSequence.Iterator(made)]
-        assert made.width == 880 and made.height <= 560 and len(times) > 15 and sum(times) <= 12_000
-
-
-@pytest.mark.slow
 def test_stopped_server_is_announced(browser, tmp_path):
     page = browser.new_context().new_page()
     with serving(tmp_path) as at:
@@ -353,20 +338,3 @@ def test_watched_game_follows_the_league(folder):
     assert play_members(run, ("pushover", "heuristic"), 5) == record
     with pytest.raises(RunViewError, match="has no member 'nobody'"):
         play_members(run, ("pushover", "nobody"), 5)
-
-
-@pytest.mark.slow
-def test_watched_game_reveals_values(tmp_path):
-    text = (
-        "env: {scenarios: lewis, split: train, max_turns: 2, reveal_partner_utilities: true}\n"
-        "league: {rounds: 1, block_size: 2, evaluate: false}\n"
-        "members: [heuristic, {kind: best_response, name: knows, to: heuristic}]\n"
-        "logging: {output_dir: runs}\n"
-    )
-    (tmp_path / "league.yaml").write_text(text)
-    assert in_process("league", "--config", "league.yaml", "--quiet", cwd=tmp_path).returncode == 0
-    (run,) = (tmp_path / "runs").iterdir()
-    for seed in range(5):
-        record = play_members(run, ("knows", "heuristic"), seed)
-        opening = turn_of(State(record.scenario, record.rules), prior="lewis", reveal_partner_utilities=True)
-        assert record.actions[0] == only_action(BestResponse("heuristic").act(opening))
