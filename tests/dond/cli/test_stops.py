@@ -124,18 +124,6 @@ def test_a_stop_during_start_up(tmp_path, number):
 
 
 @pytest.mark.slow
-def test_a_stop_during_a_query_of_a_model(tmp_path, model):
-    service = model(lambda _: NEVER)
-    spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
-    process = start(
-        "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
-    )
-    wait_for(lambda: service.heard, process)
-    stop(process, signal.SIGINT, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
 def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
@@ -232,9 +220,7 @@ def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected():
     ("words", "said"),
     [
         ([], "Missing argument 'OCCUPANT...'"),
-        (["heuristicc"], "no occupant is called 'heuristicc'"),
         (["human(interface='dond.table.game:Terminal')"], "cannot be served: it needs a person"),
-        (["heuristic", "--port", "70000"], "--port must be an integer in 0..65535"),
     ],
 )
 def test_a_mistake_is_one_sentence(words, said):
