@@ -226,11 +226,6 @@ def test_make_announces_and_runs_the_set_up_first(home):
             assert text.rindex("--editable") < text.rindex(".venv/bin/")
 
 
-def test_make_takes_an_index_for_pytorch(home):
-    shutil.rmtree(home / ".venv")
-    assert '--extra-index-url "https://a.b/cpu" --editable' in dry_run("setup TORCH_INDEX=https://a.b/cpu", home)
-
-
 @pytest.mark.parametrize(("code", "ends"), [(0, 0), (130, 0), (3, 2)])
 def test_make_reports_failures_but_not_interrupts(home, code, ends):
     dond = home / ".venv" / "bin" / "dond"

@@ -25,7 +25,7 @@ from league.bench.results import has_results
 from league.settings.read import Config, load_config
 from league.settings.training import TrainConfig
 from scripts.docs_site.notebooks import FOLDER, SOURCES, notebook, run_notebook
-from scripts.docs_site.pages import DOCS, GENERATED, _load_packages, api_page, description, ledger_page, public_names
+from scripts.docs_site.pages import DOCS, GENERATED, _load_packages, api_page, description, public_names
 from tests.documents.pages import PAGES, ROOT, anchors, blocks, links, name_of, prose, shown_outputs
 
 # PLUG_IN.md's are run by tests/documents/test_examples.py, and so is the block of README.md that needs sb3-contrib.
@@ -178,15 +178,6 @@ def test_every_notebook_is_its_source_with_outputs():
         assert cells[0]["source"][0].startswith("# ") and len({cell["id"] for cell in cells}) == len(cells)
 
 
-def test_outputs_stay_with_the_code_that_made_them():
-    source = "# %%\n1 + 1\n# %%\n2 + 2\n"
-    document = json.loads(notebook(source))
-    for cell in document["cells"]:
-        cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["4\n"]}]
-    cells = json.loads(notebook(source.replace("1 + 1", "1 + 3"), json.dumps(document)))["cells"]
-    assert [bool(cell["outputs"]) for cell in cells] == [False, True]
-
-
 def test_the_page_names_every_notebook_and_no_other():
     page = (ROOT / "docs" / "TUTORIAL.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| \[`(\w+)\.ipynb`\]", page, re.MULTILINE)) == SOURCES.keys()
@@ -256,11 +247,6 @@ def test_pages_and_examples_use_public_names_only(path):
 def test_listed_name_that_does_not_exist_is_an_error():
     with pytest.raises(RunFailure, match=r"dond_marl\.game\.gone"):
         api_page("## `dond_marl.game`\n\n| `gone` | was here |\n")
-
-
-def test_ledger_page_without_its_marks_is_an_error():
-    with pytest.raises(RunFailure, match="made by"):
-        ledger_page("# Nothing")
 
 
 def test_packages_ship_type_information():

@@ -133,19 +133,6 @@ def test_shipped_configs_run_without_a_repository(installed, tmp_path):
 
 
 @pytest.mark.slow
-def test_installed_package_finds_shipped_and_local_files(built, tmp_path):
-    with zipfile.ZipFile(built[0]) as wheel:
-        wheel.extractall(tmp_path / "site")
-    begin = f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); "
-    code = "from partners.llm.prompt import load_template as t; print(t('configs/llm_prompt.txt').text == t().text)"
-    assert run(sys.executable, "-I", "-c", begin + code, cwd=tmp_path) == "True\n"
-    (tmp_path / "league.yaml").write_text("members: [nobody]\n")
-    words = json.dumps([["league", "--config", "league.yaml", "--dry-run"]])
-    ((code, _, err),) = json.loads(run(sys.executable, "-I", "-c", begin + DOND, words, cwd=tmp_path))
-    assert code == 2 and err.startswith("league.yaml:1: members[0]") and "nobody" in err
-
-
-@pytest.mark.slow
 def test_installed_package_plays_the_quick_league(installed, tmp_path):
     where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
     assert str(installed.parent) in where and str(ROOT) not in where
@@ -173,24 +160,3 @@ def test_local_config_has_precedence_over_the_shipped_one(tmp_path, monkeypatch)
         assert preset(other) == other
     (tmp_path / "league.yaml").write_text("{}")
     assert preset(Path("league.yaml")) == Path("league.yaml")
-
-
-@pytest.mark.slow
-def test_pip_installs_from_a_bare_clone(tmp_path):
-    """The commit that is checked out, built by pip without what lies about in the folder."""
-    pytest.importorskip("hatchling", reason="pip install -e '.[dev]' brings what builds the wheel")
-    clone, target = tmp_path / "dond-marl.git", tmp_path / "site"
-    run("git", "clone", "--quiet", "--bare", ROOT, clone, cwd=tmp_path)
-    commit = run("git", "rev-parse", "HEAD", cwd=ROOT).strip()
-    words = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target)
-    run(
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        *words,
-        f"dond-marl @ git+file://localhost{clone}@{commit}",
-        cwd=tmp_path,
-    )
-    code = f"import sys; sys.path.insert(0, {str(target)!r}); import dond_marl; print(dond_marl.__file__)"
-    assert run(sys.executable, "-I", "-c", code, cwd=tmp_path).startswith(str(target))
