@@ -14,10 +14,8 @@ examples:
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -87,7 +85,6 @@ def command(
     trust: bool,
 ) -> None:
     """Play games with a person at the terminal."""
-    _tolerate_encodings()
     source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
     spec = expand_run_name(partner, trust=trust)
     occupant, name = seat_occupant(spec, one_game=True), spec.text
@@ -200,10 +197,3 @@ def _farewell(games: int, book: Path) -> str:
     if not games:
         return "left the table: no game was finished"
     return f"left the table: {games} finished game{'s are' if games > 1 else ' is'} in {book}"
-
-
-def _tolerate_encodings() -> None:
-    """Replace characters that the terminal's encoding lacks by question marks instead of failing."""
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")

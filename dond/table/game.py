@@ -134,8 +134,6 @@ class Terminal:
 
     def _read(self, prompt: str) -> str:
         try:
-            if sys.stdin is None:  # started with its input closed
-                raise EOFError
             line = input(prompt)
         except EOFError:
             self.write("")
