@@ -16,11 +16,7 @@ from scripts.plug_in import (
     END,
     EXAMPLES,
     PAGE,
-    Example,
-    ExampleResult,
-    markdown_table,
     run_example,
-    write_to_page,
 )
 from tests.command import PROGRAM
 from tests.documents.pages import blocks
@@ -80,27 +76,6 @@ def test_sb3_blocks_train_and_evaluate(tmp_path):
         block = re.sub(r"\.learn\([\d_]+", ".learn(2_048", block).replace('"heuristic")', '"heuristic", sample=20)')
         told = call(sys.executable, "-c", block, cwd=tmp_path)
         assert told.count("\nbest response, in these games") == told.count("In short") == block.count(".learn(")
-
-
-def test_results_replace_their_own_rows_only(tmp_path):
-    page = tmp_path / "page.md"
-    earlier = markdown_table([ExampleResult(Example("zero", "what", "lib"), "", "", True)])
-    page.write_text(f"before\n{BEGIN}\nold\n{earlier}\n{END}\nafter\n")
-    rows = [
-        ExampleResult(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
-        ExampleResult(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
-    ]
-    write_to_page(rows, page)
-    text = page.read_text()
-    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
-    assert "| [`one.py`](../scripts/examples/one.py) | what | lib 1.0 | a / b | yes |" in text
-    assert "| lib 1 | broke | no |" in text
-    assert "`zero.py`" in text and text.count("| example |") == 1  # of another time
-
-
-def test_missing_library_gives_a_row_with_the_extra():
-    row = run_example(Example("sb3_vector_ppo", "what", "no-such-distribution"), None)
-    assert not row.works and row.outcome == "pip install -e '.[examples]' brings no-such-distribution"
 
 
 @pytest.mark.slow

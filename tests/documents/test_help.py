@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
 import subprocess
@@ -18,7 +17,6 @@ from tests.command import HERE, PROGRAM, dond, in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
-COLUMNS = 80
 
 
 def subcommand(group: click.Group, name: str) -> click.Command | None:
@@ -63,20 +61,6 @@ def examples(text: str) -> list[list[str]]:
 
 def options(command: click.Command) -> set[str]:
     return {name for parameter in command.params for name in parameter.opts} | {"--help", "-h"}
-
-
-@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_help_fits_a_terminal(names, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", str(COLUMNS))
-    assert dond(*names, "--help") == 0
-    text = capsys.readouterr().out
-    assert text.startswith("Usage:") and "\x1b" not in text, "no color: this is no terminal"
-    prose = inspect.cleandoc(resolved(list(names))[0].help or "").partition("\n\nexamples:\n")[0]
-    # A line may end at a hyphen.
-    assert " ".join(prose.split()).replace("- ", "-") in " ".join(text.split()).replace("- ", "-")
-    for line in text.partition("Examples:\n")[0].partition("\n\n")[2].splitlines():  # after the usage
-        # What cannot be broken may stick out: an option with its choices, a path.
-        assert len(line) <= COLUMNS or len(line.split()) <= 2, line
 
 
 @pytest.mark.parametrize("names", COMMANDS, ids=" ".join)

@@ -102,26 +102,6 @@ def test_shipped_arms_have_equal_acts(name):
     assert all(job.config.members[0].spec in roster(TRAIN) for job in jobs if not isinstance(job.config, TrainConfig))
 
 
-def test_full_budget_arms():
-    """The league's matches are longer games than its practice, so that its acts are known from its runs alone."""
-    config = load_config(
-        ROOT / "experiments" / "configs" / "full_budget.yaml", ("comparison.seeds=1",), BaselinesConfig
-    )
-    pool, league = plan_jobs(config)
-    shipped = load_config(ROOT / "configs" / "league_exploiters.yaml")
-    smaller = {"num_envs": 1024, "minibatch": 2048, "epochs": 3}  # as measured
-    learners = tuple(
-        learner.model_copy(update={"labels_from": "all", **(smaller if learner.name == "main" else {})})
-        for learner in shipped.learners
-    )
-    assert league.config.learners == learners
-    assert league.config.league == shipped.league.model_copy(update={"evaluate": False})
-    found = [row["submission"] for row in read([ROOT / "docs" / "results" / "full_budget.jsonl"])]
-    plain, whole = (np.mean([row["acts"] for row in found if row["name"] == job.arm.name]) for job in (pool, league))
-    assert plain == pytest.approx(whole, rel=0.03)
-    assert planned_acts(pool) == pytest.approx(whole, rel=0.03)
-
-
 def test_pool_ppo_config():
     config = load_config(ROOT / "configs" / "pool_ppo.yaml")
     assert [member.spec for member in config.members] == list(roster(TRAIN))

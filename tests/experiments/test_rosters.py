@@ -151,15 +151,6 @@ def test_record_matches_shipped_rosters():
     assert all(row.nearest_train[1] <= row.nearest[1] for row in taken)
 
 
-@pytest.mark.parametrize("name", [DEV, DEV2])
-def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
-    members = {key: list(roster(key)) for key in ROSTERS}
-    for member in roster(name)[:: len(roster(name)) // 2]:
-        share = compared.nearest(member, members[TRAIN])
-        (row,) = [row for row in RECORD if row.member == member and not row.reason]
-        assert share == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
-
-
 @pytest.mark.slow
 def test_every_member_of_the_shipped_rosters_is_admitted_again(compared):
     again = compared.assess_all(load_rosters().members)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dond.cli.catalogue import DECLARED, entries, entry_of, full, overview
+from dond.cli.catalogue import DECLARED, entries, entry_of, full
 from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.seats import Traits
 from partners.scripted.heuristic import Heuristic
@@ -62,13 +62,6 @@ def test_traits_that_depend_on_parameters_are_left_open():
     for name in ("mixture", *DEPENDS):
         assert by_name[name].traits is None and "parameters" in by_name[name].in_words
     assert by_name["human"].in_words == "a person"
-
-
-def test_overview_is_one_line_an_occupant():
-    lines = rendered(overview(entries()), 100).splitlines()
-    for entry, line in zip(entries(), lines, strict=False):
-        assert line.rstrip().split(maxsplit=1) == [entry.name, entry.sentence]
-    assert len(lines) <= 60
 
 
 def test_every_parameter_of_a_scripted_partner_has_a_meaning_and_a_range():

@@ -76,21 +76,6 @@ def recorded(path):
 KNOWN = {"split": "all", "seed": 416}  # 2 books, 2 hats, 1 ball: worth 2, 3, 0 and 0, 1, 8
 
 
-def test_game_by_commands_shows_table_values_and_frontier(monkeypatch, tmp_path, capsys):
-    assert sit(monkeypatch, tmp_path, "p 1 2 0", **KNOWN) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    table = rows.index(["book", "hat", "ball", "for", "you"])
-    assert [row[-4:] for row in rows[table + 1 : table + 3]] == [["2", "2", "1", "10"], ["2", "3", "0", "each"]]
-    values = rows.index(["book", "hat", "ball", "points"])
-    got = [row[-6:] for row in rows[values:] if row[1:2] == ["got"]]
-    assert got == [["1", "2", "0", "8", "of", "10"], ["1", "0", "1", "8", "of", "10"]]
-    frontier = rows.index(["book", "hat", "ball", "you", "they"])
-    assert [row[:5] for row in rows[frontier + 1 : frontier + 5]] == [
-        ["2", "2", "0", "10", "8"], ["1", "2", "0", "8", "8"], ["2", "1", "0", "7", "9"], ["2", "0", "0", "4", "10"],
-    ]  # fmt: skip
-    assert "<-" in rows[frontier + 2] and rows[-1][-1] == "games.jsonl"
-
-
 def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path, capsys):
     assert sit(monkeypatch, tmp_path, "end", "y", "end", "y", partner="generated", games=2, columns=2_000) == 0
     seen, games = capsys.readouterr().out, recorded(tmp_path / "games.jsonl")
@@ -210,19 +195,6 @@ def test_seat_is_drawn_or_fixed(monkeypatch, tmp_path):
     seats = [record.occupants.index("human") for record in recorded(tmp_path / "games.jsonl")]
     assert set(seats[:8]) == {0, 1}
     assert seats[8:] == [1, 1]
-
-
-def test_endings_without_a_deal(monkeypatch, tmp_path, capsys):
-    """Walking away, talk ended too early, claims that do not fit when time is up, a refusal that is not the end."""
-    assert sit(monkeypatch, tmp_path, "d") == 0
-    assert "walked away" in capsys.readouterr().out
-    assert sit(monkeypatch, tmp_path, "e") == 0
-    assert "not both" in capsys.readouterr().out
-    assert sit(monkeypatch, tmp_path, "p 2 2 1", partner="tough", max_turns=2, **KNOWN) == 0
-    seen = capsys.readouterr().out
-    assert "not fit" in seen and "<-" in seen
-    assert sit(monkeypatch, tmp_path, "p 2 2 1", "d", partner="tough", max_turns=3, disagree="rejects", **KNOWN) == 0
-    assert "d: disagree with" in capsys.readouterr().out
 
 
 def test_unknown_best_response_is_left_out(monkeypatch, tmp_path, capsys):

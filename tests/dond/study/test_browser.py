@@ -99,18 +99,3 @@ def test_game_by_keyboard(server, browser):
         page.keyboard.press("Enter")
     assert page.locator(".lines .me").count() == 1
     context.close()
-
-
-def test_worth_of_split_with_and_without_scripts(server, browser):
-    for scripts in (True, False):
-        context = browser.new_context(viewport=WIDE, java_script_enabled=scripts)
-        page = context.new_page()
-        entered(page, server.address)
-        page.get_by_role("button", name="Begin").click()
-        for box in page.locator("input[name=keep]").all():
-            box.set_checked(False, force=True)
-        assert (page.locator(".side.me strong").inner_text() == "0 of 10 points") is scripts
-        page.get_by_role("button", name="Propose").click()
-        page.get_by_role("button", name="Yes").click()
-        assert "0 points" in page.locator(".lines .me").first.inner_text()
-        context.close()

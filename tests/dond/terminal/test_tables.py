@@ -8,11 +8,10 @@ import math
 import pytest
 from rich.console import Console
 
-from dond.terminal.league import LiveWatcher
-from dond.terminal.tables import ConsoleOutput, print_section
+from dond.terminal.tables import print_section
 from dond_marl.statistics import Estimate
 from league.figures.rows import Figure
-from league.results.progress import PlainWatcher, status_parts
+from league.results.progress import status_parts
 from league.rounds.watching import LeagueProgress
 from league.tables.blocks import Section, Table, TableRow, number_cell
 from league.tables.plain import table_parts
@@ -68,26 +67,12 @@ def test_skewed_intervals_are_shown_by_their_ends():
     assert text.splitlines()[-3].split() == ["c", "-", "-", "-"]
 
 
-def test_members_are_numbered_in_the_ladder_and_stand_above_columns_by_their_number():
-    rows = tuple(TableRow(name, (number_cell(1.0), number_cell(2.0))) for name in ("ann", "bob"))
-    heat = shown(Table("", ("ann", "bob"), rows, kind="heat"), 80)
-    assert [line.split() for line in heat.splitlines()[4:7]] == [
-        ["#", "member", "1", "2"],
-        ["1", "ann", "1.00", "2.00"],
-        ["2", "bob", "1.00", "2.00"],
-    ]
-
-
 def test_what_a_terminal_might_obey_is_shown():
     text = shown(Table("\x1b[31mred", ("a",), (TableRow("\u202ename", ("\x07",)),)), 80)
     assert not [letter for letter in text if not letter.isprintable() and letter != "\n"]
 
 
 # -- What is shown while somebody waits
-
-
-def console(width: int, *, terminal: bool = True) -> Console:
-    return Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
 
 
 def at(rounds: int, matches: int = 0) -> LeagueProgress:
@@ -104,15 +89,3 @@ def test_six_rounds_are_counted_from_one_to_six_and_the_closing_measurement_is_n
 
 def test_time_is_estimated_after_the_first_round():
     assert status_parts(at(0, 1))[1] == "? left" and status_parts(at(1))[1] == "2 min left"
-
-
-def test_steps_of_the_closing_analysis_are_shown_in_place():
-    screen = console(100)
-    with LiveWatcher(screen) as watcher:
-        watcher.on_analysis("held-out evaluation")
-        watcher.on_step("the reference for heuristic")
-    plain = console(160, terminal=False)
-    PlainWatcher(ConsoleOutput(plain)).on_analysis("held-out evaluation")
-    PlainWatcher(ConsoleOutput(plain)).on_step("the reference for heuristic")
-    assert "closing · held-out evaluation · the reference for heuristic" in screen.file.getvalue()
-    assert plain.file.getvalue().split() == ["held-out", "evaluation"]

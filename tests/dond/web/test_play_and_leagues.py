@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from dond.table.frontier import plane_of
-from dond.table.game import TOO_LATE, steps, talk_lines, warning
+from dond.table.game import TOO_LATE, steps, warning
 from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
 from dond.web.arena import play_match
 from dond.web.bargaining_table import (
@@ -26,7 +26,6 @@ from dond.web.bargaining_table import (
     headline,
     initial_split,
     main_act,
-    view_before_turn,
 )
 from dond.web.frame import one_sentence, render
 from dond.web.league_follower import NEWEST, Follower, Leagues, RunViewError, play_members
@@ -125,12 +124,6 @@ def test_last_act_is_for_accepting():
             assert bool(warning(Action(act, split), last)) == (act_choices(last, split)[act].detail == TOO_LATE) == ends
 
 
-def test_view_before_turn_hides_partner_values():
-    view = view_before_turn(State(SCENARIO, Rules(disagree="rejects")), 1)
-    assert (view.counts, view.values, view.revealed) == ((1, 2, 2), (0, 4, 1), False)
-    assert view.state.scenario.utilities[1] == (0, 0, 0)
-
-
 def test_choices_of_acts():
     for view in (OPENING, OFFERED):
         legal = {action.act_type for action in legal_actions(view.state)}
@@ -142,13 +135,6 @@ def test_choices_of_acts():
     views = (OPENING, View(after(*FITS)), View(after(propose(1, 0, 2), propose(0, 2, 1))))
     ends = [act_choices(view, (0, 0, 0))[Act.END].detail for view in views]
     assert len(set(ends)) == 3 and ["no deal" in end for end in ends] == [True, False, True]
-
-
-def test_talk_lines():
-    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, (None, "gimme the hats lol"))
-    assert [line.by_person for line in lines] == [False, True]
-    assert "4 points" in lines[0].note and "8 points" in lines[1].note and lines[1].note.startswith("read as:")
-    assert lines[1].text == "gimme the hats lol"
 
 
 # Where a game landed
