@@ -36,7 +36,7 @@ from league.tables.blocks import Curves, Dialogue, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
 from tests.command import in_process
-from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
+from tests.dond.web.browser import HOSTILE, as_after
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion
 
@@ -410,23 +410,3 @@ def test_model_calls_tokens_and_fallbacks(tmp_path, monkeypatch):
     assert calls["no reply: refused"]["calls"]["value"] == refused > 0
     assert decisions["answered"]["value"] + fallen == decisions["decisions"]["value"]
     assert not [block for block in document["games"]["blocks"] if "game" in block]  # the cache of one model is missing
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
-    from axe_playwright_python.sync_playwright import Axe
-
-    (tmp_path / "report.html").write_text(html)
-    with browsing() as browser:
-        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
-            context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-            page, requested = context.new_page(), []
-            page.on("request", lambda request, requested=requested: requested.append(request.url))
-            page.goto((tmp_path / "report.html").as_uri())
-            assert requested == [(tmp_path / "report.html").as_uri()]
-            assert page.evaluate("window.pwned") is None
-            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-            found = Axe().run(page).response["violations"]
-            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
-            context.close()

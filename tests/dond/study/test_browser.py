@@ -75,27 +75,3 @@ def test_axe_on_all_pages(server, browser, size, scheme):
     assert {"game", "sure", "result", "waiting", "questions", "done", "leave"} <= seen
     for context in contexts:
         context.close()
-
-
-def test_game_by_keyboard(server, browser):
-    context = browser.new_context(viewport=WIDE)
-    page = context.new_page()
-    entered(page, server.address)
-    page.locator(":focus", has_text="Begin").wait_for()  # a predicate in the page would be refused by its own policy
-    page.keyboard.press("Enter")
-    page.locator(".token").first.wait_for()
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.name") == "keep":
-            break
-    before = page.evaluate("document.activeElement.checked")
-    page.keyboard.press("Space")
-    assert page.evaluate("document.activeElement.checked") != before
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.value") == "PROPOSE":
-            break
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    assert page.locator(".lines .me").count() == 1
-    context.close()
