@@ -100,40 +100,6 @@ def test_ladder_and_crossplay_equal_the_run_files(document, finished_league):
         assert shown["n"] == int(cell["games"])
 
 
-def test_learning_curves_equal_the_run_files(document, finished_league):
-    points = document["learning"]["blocks"][0]["points"]
-    own = file(finished_league / "learning.csv")
-    assert len(points) == len(own) > 3
-    for point, row in zip(points, own, strict=True):
-        assert (point["member"], point["after_rounds"], point["decisions"]) == (
-            row["member"], int(row["after_rounds"]), int(row["decisions"]),
-        )  # fmt: skip
-        assert near(point["points"], row["points"])
-        assert point["points"]["n"] == int(row["games"])
-    with Ledger(finished_league / "ledger.sqlite") as ledger:
-        fixed = {member.name for member in ledger.members() if member.role == "fixed" and member.split == "train"}
-    cells = [cell for cell in file(finished_league / "crossplay.csv") if cell["member"] == "main"]
-    from_fixed = [float(cell["points"]) for cell in cells if cell["against"] in fixed and cell["points"]]
-    last = [float(row["points"]) for row in own if row["member"] == "main"][-1]
-    assert last == pytest.approx(sum(from_fixed) / len(from_fixed), abs=1e-4)  # the closing measurement alone
-
-
-def test_meta_game_equals_the_run_files(document, finished_league):
-    ratings = {row["member"]: row for row in table(document, "meta-game")}
-    for row in file(finished_league / "ratings.csv"):
-        assert near(ratings[row["member"]]["take"], row["take"])
-        deviation = ratings[row["member"]]["deviation as seat_1"]
-        assert near(deviation, row["deviation_seat_1"])
-    cells = file(finished_league / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
-    assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
-    worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
-    for row in file(finished_league / "meta_game.csv"):
-        if row["figure"] == "regret gap":
-            assert near(worth[row["member"]]["regret gap"], row["value"])
-            assert worth[row["member"]]["regret gap"]["low"] is not None
-    assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE"}
-
-
 def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
     figures = read_final((finished_league / "evaluation.json").read_text())
     opponents = {row["against"]: row for row in table(document, "evaluation", 1)}

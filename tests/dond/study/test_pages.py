@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dond.study import running_study
 from dond.study.analysis import finished_games
 from dond.study.export import anonymise
 from dond.study.journal import Journal
@@ -75,16 +74,6 @@ def test_repeated_and_illegal_forms_change_nothing():
         visitor.surface.send("/act", fields)
     assert len(table.acts) == said + 2, "theirs and the answer, once"
     assert table.acts[said].since_shown is not None and table.acts[said].by_browser == 1.5
-
-
-def test_form_addresses_redirect_and_full_study_refuses(monkeypatch):
-    with client(application(RunningStudy(config(), Journal(None)))) as here:
-        for path in ("/check", "/act", "/enter"):
-            assert here.get(path, follow_redirects=False).headers["location"] == "/"
-        assert here.post("/enter", data={"password": "again"}, follow_redirects=False).status_code == 303
-        monkeypatch.setattr(running_study, "MAX_PARTICIPANTS", 0)
-        full = here.post("/agree", data={"agree": "yes"})
-        assert "at most 0" in full.text and not here.cookies
 
 
 def test_password_is_required():
