@@ -30,13 +30,12 @@ from dond.table.game import (
     conversation,
     ending,
     frontier_table,
-    inert,
     opening,
     values_table,
 )
 from dond.table.session import RECORDS, Sitting, TableSession, tally, write_down
 from dond.table.typed_lines import help_line
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, printable_text
 from dond_marl.files import refuse_link
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import expand_run_name, seat_occupant
@@ -99,7 +98,7 @@ def command(
     try:
         _play(Terminal(Console(highlight=False)), table, games)
     except LeftTheTable:
-        click.echo(inert(_farewell(len(table.played), book)))
+        click.echo(printable_text(_farewell(len(table.played), book)))
 
 
 def _writable(record: Path | None) -> Path:

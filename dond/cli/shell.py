@@ -415,7 +415,7 @@ def _near(program: str) -> str:
 
 
 def _print_error(message: str, code: int) -> int:
-    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in shorten(message)), err=True)
+    click.echo(printable_text(shorten(message)), err=True)
     return code
 
 
