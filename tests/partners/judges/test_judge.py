@@ -18,11 +18,13 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
-from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import (
     NUDGE,
     SYSTEM,
+    JudgeError,
+    JudgeReward,
     LLMJudge,
+    Verdict,
     describe_games,
     explain_label,
     llm_judge,
