@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.turn import turn_of
-from dond_marl.game import Scenario, State, apply, legal_actions
+from dond_marl.game import State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
@@ -84,16 +84,6 @@ def test_parameters_that_make_no_game_say_so():
     for wrong, said in (("max_turns=0", "max_turns must be"), ("disagree=never", "disagree"), ("split=none", "split")):
         with pytest.raises(ValueError, match=said):
             pyspiel.load_game(f"{NAME}({wrong})")
-
-
-def test_a_state_can_be_copied_in_the_middle_of_a_game():
-    state = pyspiel.load_game(NAME).new_initial_state()
-    state.apply_action(3)
-    state.apply_action(1)
-    twin = state.clone()
-    twin.apply_action(2)
-    assert len(state.table.history) == 1 and len(twin.table.history) == 2
-    assert isinstance(state.table.scenario, Scenario) and "I would keep" in str(state)
 
 
 def test_resampled_states_keep_the_information_and_cover_every_deal_of_the_own_view():
