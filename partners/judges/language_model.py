@@ -33,7 +33,6 @@ from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Int8s
 from dond_marl.statistics import TEN
 from partners.judges.styles import Style, count_offers, score_leads, shows_style, style_named
-from partners.llm.budget import Limits
 from partners.llm.cache import CachedClient
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient, LocalSettings, WordClient
@@ -308,7 +307,7 @@ def llm_judge(
     service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **service_settings)
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
-    if provider == "hf" and service.limits != Limits():
+    if provider == "hf" and service.limits:
         raise ValueError("spending limits are for services; a model of provider hf costs time only")
     local = LocalSettings(model or "-", batch=batch, **select_settings(LocalSettings, settings))
 

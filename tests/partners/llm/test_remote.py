@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from partners.llm.budget import Budget, Cost, Limits, Price
+from partners.llm.budget import Budget, Cost
 from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
@@ -248,7 +248,7 @@ def test_concurrency_doubles_on_quick_replies_and_halves_on_failures():
 
 
 def test_request_budget_is_never_exceeded(serve):
-    budget = Budget(Limits(requests=20))
+    budget = Budget(requests=20)
     service, client, _ = serve([completion()], budget=budget)
     replies = client.complete([Query(f"{row}", LEGAL) for row in range(100)])
     assert len(service.heard) == 20 == budget.spent.requests
@@ -271,7 +271,7 @@ def test_token_and_money_budgets_are_never_exceeded(serve):
 
 
 def test_time_budget_is_never_exceeded(serve):
-    budget = Budget(Limits(seconds=0.3))
+    budget = Budget(seconds=0.3)
     _, client, _ = serve([Page(delay=9)], budget=budget, clock=Clock(), timeout_s=5)
     client.complete([ASK])
     assert 0.29 < budget.seconds < 2  # the service would take 9, the policy 5
@@ -423,7 +423,7 @@ ONE = Cost(1, 100, 0)
 
 
 def test_settle_frees_the_rest():
-    budget = Budget(Limits(tokens=250))
+    budget = Budget(tokens=250)
     for _ in range(15):  # 10 tokens each: the last that fits leaves 100 for its worst case
         assert budget.reserve(ONE)
         budget.settle(ONE, Cost(1, 10, 0))
@@ -434,17 +434,16 @@ def test_settle_frees_the_rest():
 
 
 def test_money_is_exact():
-    price = Price(prompt=0.15, completion=0.60)  # US dollars per million tokens
-    one = price.cost(1000, 100)
+    one = ServiceSettings(prompt_price=0.15, completion_price=0.60).cost(1000, 100)
     assert one == Cost(1, 1100, 210_000_000)
     assert one.usd == 0.00021
-    budget = Budget(Limits(usd=0.0021))
+    budget = Budget(usd=0.0021)
     assert [budget.reserve(one) for _ in range(11)] == [True] * 10 + [False]
 
 
 def test_seconds_count_overlapping_waits_once():
     clock = [0.0]
-    budget = Budget(Limits(seconds=8), clock=lambda: clock[0])
+    budget = Budget(seconds=8, clock=lambda: clock[0])
     with budget.waiting():
         clock[0] = 3
         with budget.waiting():  # two at a time are no more than one
