@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import pytest
 import torch
@@ -15,10 +12,11 @@ from dond_marl.batch import GameBatch, Games
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.seats import Traits, decide
+from dond_marl.seats import decide
 from dond_marl.statistics import TEN, points_of_ten
 from partners.judges.styles import Style, count_offers, score_leads, shows_style
 from partners.learning.rewards import reward_of
+from partners.mixture import Mixture
 
 torch.set_num_threads(1)
 LEWIS = open_source("lewis", split="train")
@@ -78,21 +76,10 @@ def test_equal_shares_are_no_lead():
     assert score_leads(game((P, (0, 0, 0)), AGREE, scenario=worthless)).tolist() == [[-1, 1]]
 
 
-@dataclass(frozen=True)
-class Chatter:
-    """Offers one of a few splits at random, insists now and then, agrees and refuses; long games with repeats."""
-
-    traits: ClassVar[Traits] = Traits()
-
-    def act(self, turns):
-        kind = np.searchsorted([0.55, 0.8, 0.86, 0.96], turns.noise[:, 0])
-        kind = np.where(turns.act_mask[np.arange(turns.size), kind], kind, Act.PROPOSE)
-        return decide(kind, (turns.noise[:, 1:4] * 1.6).astype(int) * np.minimum(turns.counts, 1))
-
-
 def chatter(seed: int, max_turns: int = 10, size: int = 300) -> Games:
-    source = open_source("uniform")
-    return rollout((Chatter(), Chatter()), source.block(seed, 0, size), Rules(max_turns, "rejects"), seed=seed)
+    """Games of many styles: partners that repeat and vary offers, insist, refuse and agree."""
+    crowd = Mixture(of=("random", "stubborn", "versatile", "pushover", "naive_tit_for_tat"))
+    return rollout((crowd, crowd), LEWIS.block(seed, 0, size), Rules(max_turns, "rejects"), seed=seed)
 
 
 def by_hand(games: Games, row: int, seat: int) -> set[str]:
