@@ -1,4 +1,4 @@
-"""NegMAS both ways: its negotiators in a seat, from a process of their own, and our occupants among its negotiators."""
+"""Negotiators of NegMAS in a seat, in a process of their own."""
 
 import os
 import pickle

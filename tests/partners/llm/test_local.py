@@ -189,6 +189,13 @@ def test_partner_contract(folder):
     )  # fmt: skip
 
 
+def test_memoryless_trait_without_history(folder):
+    local = client(folder)
+    told = LocalLLMPartner(local, local, history_cap=1)
+    assert told.traits.memoryless and not LocalLLMPartner(local, local, history_cap=2).traits.memoryless
+    check_partner(told, max_count=4, games=3, sources=("lewis",), variants=((Rules(5, "rejects"), False),))
+
+
 def test_probabilities_of_legal_acts_sum_to_one(folder):
     turns = answering()
     for temperature in (0.0, 1.0):
@@ -271,6 +278,12 @@ def test_date_in_a_chat_template_is_fixed():
 def test_unusable_chat_template_is_refused(template):
     with pytest.raises(SetupError, match="chat template of the model m "):
         rendering(template).prompts(["Pool 1 " * 50])
+
+
+def test_start_token_is_added_once(tmp_path):
+    read = load_model(str(tiny_model(tmp_path, "llama")))
+    assert read.prompts(["Pool"])[0].count(0) == 1
+    assert read.prompts(["Pool"])[0][0] == 0
 
 
 # ---------------------------------------------------------------- what must not happen

@@ -72,8 +72,7 @@ def test_short_prompt_has_every_fact():
         assert fact in short
     for act in Act:
         assert f"{int(act)} {act.name}:" in template.text
-    assert len(short) < len(full) / 2
-    assert len(brief) < len(short) / 2 + 50  # for models that are trained on it: no history, no format
+    assert len(brief) < len(short) < len(full)
     (example,) = re.findall(r'\{"act_type.*\}', template.text)
     assert isinstance(read_reply(example, Legal((1, 1, 1), (0,))), LegalReply)
 

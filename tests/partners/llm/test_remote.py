@@ -36,6 +36,7 @@ LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
 ASK = Query("Your move.", LEGAL)
 SENTINEL = "gsk_TESTsentinel0123456789"
 HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
+CUT_OFF = '{"error": {"code": "json_validate_failed", "message": "max completion tokens", "failed_generation": ""}}'
 JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "I would say"}}'
 
 
@@ -53,6 +54,7 @@ MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came
     "no choices": ([Page(body='{"choices": []}')], 4, [0.5, 1, 2], Failure.GARBLED),
     "finish length": ([completion("", finish="length")], 1, [], "cut"),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
+    "400 max completion tokens": ([Page(400, CUT_OFF)], 1, [], "cut"),
     "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
     "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
