@@ -14,7 +14,6 @@ from dond_marl.game import Act, Action, Ending, Rules
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Cause
-from hints import ExpertHinter
 from partners.llm.client import Failure, ModelReply, SetupError
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner
@@ -187,13 +186,6 @@ def test_partner_contract():
     short = {"games": 2, "variants": VARIANTS[1:3], "sources": ("uniform",)}
     check_partner(LLMPartner(Model(first_legal), samples=5, re_asks=0), **short)
     check_partner(LLMPartner(Model(str), fallback="end"), **short)  # its replies are no JSON
-
-
-def test_fallbacks_are_no_hints():
-    partner = LLMPartner(Model(lambda ask: "prose" if ask.legal.counts[0] == 1 else first_legal(ask)))
-    advice = ExpertHinter(partner).advise(opening())
-    assert (advice.hints.available == (SCENARIOS.counts[:, 0] != 1)).all()
-    assert (advice.cause[~advice.hints.available] == Cause.UNPARSABLE).all()
 
 
 # ---------------------------------------------------------------- what others write

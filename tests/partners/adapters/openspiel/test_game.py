@@ -98,23 +98,6 @@ def test_resampled_states_keep_the_information_and_cover_every_deal_of_the_own_v
         assert {twin.history()[0] for twin in twins} == set(np.flatnonzero(own).tolist())
 
 
-def test_search_over_information_sets_beats_a_random_player():
-    ismcts = pytest.importorskip("open_spiel.python.algorithms.ismcts")
-    mcts = pytest.importorskip("open_spiel.python.algorithms.mcts")
-    game, draw = pyspiel.load_game(f"{NAME}(max_turns=4)"), np.random.RandomState(0)
-    bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, draw), uct_c=5.0, max_simulations=60, random_state=draw)
-    totals = np.zeros(2)
-    for number in range(10):
-        state = game.new_initial_state()
-        state.apply_action(100 * number)
-        while not state.is_terminal():
-            searches = state.current_player() == number % 2
-            state.apply_action(bot.step(state) if searches else int(draw.choice(state.legal_actions())))
-        points = state.returns()
-        totals += points[number % 2], points[1 - number % 2]
-    assert totals[0] > totals[1]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", ["(disagree=rejects)"])
 def test_exploitability_of_the_small_game_is_ours(settings):
