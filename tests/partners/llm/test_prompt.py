@@ -182,7 +182,7 @@ def test_only_variables_are_filled_in():
 
 
 def test_unknown_variable_is_refused():
-    with pytest.raises(PromptError, match=r"line 2: .*did you mean \{turns\}\?.*counts_csv, "):
+    with pytest.raises(PromptError, match=r"line 2: .*did you mean 'turns'.*counts_csv, "):
         Template("Pool {counts_csv}\n{turn}", "here")
 
 
