@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import NamedTuple
 
-PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
+_PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
 
 
 class Cost(NamedTuple):
@@ -25,7 +25,7 @@ class Cost(NamedTuple):
 
     @property
     def usd(self) -> float:
-        return self.pico_usd / PICO
+        return self.pico_usd / _PICO
 
     def plus(self, other: Cost) -> Cost:
         return Cost(self.requests + other.requests, self.tokens + other.tokens, self.pico_usd + other.pico_usd)
@@ -37,7 +37,8 @@ class Cost(NamedTuple):
 class Budget:
     """Counts the spending of one process against its limits, ``None`` for no limit.
 
-    ``seconds``: wall-clock time spent waiting for models; requests in flight together count once.
+    ``seconds``: wall-clock time spent waiting for models; requests in flight together count once. :meth:`waiting` is
+    thread-safe; requests are reserved and settled in one event loop.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Budget:
     ) -> None:
         self.spent = Cost()
         self._now = clock
-        pico_usd = None if usd is None else round(usd * PICO)
+        pico_usd = None if usd is None else round(usd * _PICO)
         self._most = tuple(inf if most is None else most for most in (requests, tokens, pico_usd))
         self._most_seconds = inf if seconds is None else seconds
         self._reserved = Cost()
