@@ -16,7 +16,7 @@ from dond_marl.occupants import Spec
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
-from hints import ExpertHinter, HintSchedule, RandomHinter
+from hints import ExpertHinter, HintSchedule
 from league.play.hinters import (
     describe_hints,
     hint_provider,
@@ -231,16 +231,6 @@ def test_withheld_hints_are_counted_and_not_queried():
     assert hinter.turns[0].size == told.sum() and not features[~told].any()
     all_features = HintSchedule(ExpertHinter(Looks())).hint_features(turns)
     assert (features[told] == all_features[told]).all(), "the others are what they would have been"
-
-
-def test_withhold_all_or_none():
-    turns = GameBatch(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
-    never = HintSchedule(RandomHinter(), dropout=1)
-    assert not never.hint_features(turns).any() and +never.tally == Counter(withheld=30)
-    assert HintSchedule(RandomHinter()).hint_features(turns)[:, 9].all()
-    for wrong in (-0.1, 1.1, True, "half"):
-        with pytest.raises(ValueError, match="dropout"):
-            HintSchedule(RandomHinter(), dropout=wrong)
 
 
 def test_hints_are_withheld_only_in_training():
