@@ -22,7 +22,7 @@ from league.training.training import (
     closing_hints,
     own_decisions_per_game,
 )
-from partners.judges.judge import JudgeReward
+from partners.judges.language_model import JudgeReward
 from partners.learning.cloning import Epoch
 from partners.learning.rewards import OWN
 
