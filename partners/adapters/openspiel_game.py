@@ -1,7 +1,8 @@
 """This game as two games of OpenSpiel, for its algorithms: import this module, then ``pyspiel.load_game(NAME)``.
 
 :data:`SMALL` is for exact solvers: one book, one hat, one ball, worth 3 points in all to each seat, which 100 scenarios
-are; two turns by default. Its beliefs are those of the prior ``uniform(budget=3)``.
+are; two turns by default. Its beliefs are those of the prior ``uniform(budget=3)``. The states have OpenSpiel's struct
+API (``to_struct``, ``to_json``, ``to_observation_struct``), which harnesses of language models read.
 
 Parameters: ``max_turns``, ``disagree`` and, not of SMALL, ``split``, the part of the ``lewis`` scenarios that chance
 deals from with equal probability. Acts are numbered as in the discrete view (:mod:`dond_marl.splits`), player k is
@@ -12,8 +13,10 @@ uniform over the scenarios that agree with the seat's own view. Needs the packag
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -90,6 +93,16 @@ class SmallDealGame(DealGame):
     type, max_count, pool_value, prior = SMALL_TYPE, 1, SMALL_POINTS, f"uniform(budget={SMALL_POINTS})"
 
 
+class DealStruct(SimpleNamespace):
+    """Plain values by name, as OpenSpiel's structs have them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def to_json(self) -> str:
+        return json.dumps(vars(self), sort_keys=True, separators=(",", ":"))
+
+
 class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no types
     """``table`` is the negotiation as a value of :mod:`dond_marl.game`, ``None`` before the deal."""
 
@@ -144,6 +157,37 @@ class DealState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel ships no type
         for action in (deals[int(sampler() * len(deals))], *self.history()[1:]):
             state.apply_action(action)
         return state
+
+    def to_struct(self) -> DealStruct:
+        """The whole state: ``counts``, ``utilities`` by seat, ``history`` of acts, ``turns_remaining``, and so on."""
+        shown = self._shown()
+        values = None if self.table is None else [list(values) for values in self.table.scenario.utilities]
+        return DealStruct(**shown, utilities=values)
+
+    def to_json(self) -> str:
+        return self.to_struct().to_json()
+
+    def to_observation_struct(self, player: int | None = None) -> DealStruct:
+        """The view of ``player``, by default the one to move: as :meth:`to_struct`, with its own values alone."""
+        player = self.current_player() if player is None else player
+        if player not in (0, 1):
+            raise ValueError(f"player is 0 or 1; got {player}")
+        values = None if self.table is None else list(self.table.scenario.utilities[player])
+        return DealStruct(**self._shown(), player=SEATS[player], my_utilities=values)
+
+    def _shown(self) -> dict[str, Any]:
+        """The public part of the state."""
+        table, mover = self.table, self.current_player()
+        acts = enumerate(() if table is None else table.history)
+        return {
+            "counts": None if table is None else list(table.scenario.counts),
+            "current_player": "chance" if table is None else "terminal" if table.is_over else SEATS[mover],
+            "history": [
+                {"player": SEATS[turn % 2], "act": act.act_type.name, "keeps": list(act.oA)} for turn, act in acts
+            ],
+            "returns": self.returns(),
+            "turns_remaining": self.rules.max_turns if table is None else table.turns_remaining,
+        }
 
     def __str__(self) -> str:
         return "before the deal" if self.table is None else "\n".join(transcript_lines(self.table))

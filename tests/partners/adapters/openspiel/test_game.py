@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -98,8 +100,23 @@ def test_resampled_states_keep_the_information_and_cover_every_deal_of_the_own_v
         assert {twin.history()[0] for twin in twins} == set(np.flatnonzero(own).tolist())
 
 
+def test_structs_hold_the_state_and_the_own_view():
+    state = pyspiel.load_game(NAME).new_initial_state()
+    assert state.to_struct().current_player == "chance" and state.to_struct().counts is None
+    state.apply_action(7)
+    state.apply_action(state.legal_actions()[-1])  # END: no deal
+    whole, view = json.loads(state.to_json()), state.to_observation_struct(1).to_dict()
+    scenario = state.table.scenario
+    assert whole["utilities"] == [list(values) for values in scenario.utilities] and whole["returns"] == [0, 0]
+    assert whole["history"] == [{"player": "seat_0", "act": "END", "keeps": [0, 0, 0]}]
+    assert view["my_utilities"] == list(scenario.utilities[1]) and "utilities" not in view
+    assert {key: view[key] for key in set(view) & set(whole)} == {key: whole[key] for key in set(view) & set(whole)}
+    with pytest.raises(ValueError, match="player is 0 or 1"):
+        state.to_observation_struct()  # the game is over
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("settings", ["(disagree=rejects)"])
+@pytest.mark.parametrize("settings", ["", "(disagree=rejects)"])
 def test_exploitability_of_the_small_game_is_ours(settings):
     from open_spiel.python import policy
     from open_spiel.python.algorithms import exploitability
