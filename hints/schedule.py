@@ -11,8 +11,8 @@ import numpy as np
 
 from dond_marl.errors import quote
 from dond_marl.game import Act
-from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
-from hints.providers import Adviser, neutral_unless, no_advice, well_formed
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
+from hints.providers import unavailable, well_formed, without_illegal
 
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
 
@@ -79,11 +79,13 @@ class HintSchedule:
         return features
 
     def _query(self, turns: Turns) -> Floats:
-        if isinstance(self.hinter, Adviser):
-            hints, cause = self.hinter.advise(turns)
+        hints = self.hinter.hint(turns)
+        if well_formed(hints, turns.size):
+            confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
+            hints = without_illegal(turns, hints._replace(confidence=confidence))
         else:
-            hints, cause = _without_illegal(turns, self.hinter.hint(turns))
-        available = np.asarray(hints.available)
+            hints = unavailable(turns.size, Cause.UNPARSABLE)
+        available, cause = np.asarray(hints.available), np.asarray(hints.cause)
         self.tally["asked"] += len(available)
         self.tally["available"] += int(available.sum())
         for number, times in enumerate(np.bincount(cause, minlength=len(Cause)).tolist()):
@@ -110,13 +112,3 @@ def hint_features(hints: Hints, caps: Int8s) -> Floats:
     features[rows, 8] = hints.confidence[rows]
     features[rows, 9] = 1
     return features
-
-
-def _without_illegal(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
-    """Hints of a hinter without causes, illegal and malformed ones made neutral so that features stay in range."""
-    if not well_formed(hints, turns.size):
-        return no_advice(turns.size, Cause.UNPARSABLE)
-    illegal = hints.available & ~is_legal(turns, hints.act_type, hints.oA)
-    confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
-    cause = np.where(illegal, Cause.ILLEGAL, Cause.FREE).astype(np.int8)
-    return neutral_unless(hints.available & ~illegal, hints.act_type, hints.oA, confidence), cause

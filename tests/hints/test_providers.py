@@ -168,7 +168,7 @@ def test_a_partner_that_raises_gives_no_hints_and_is_shown():
         raise HinterError("mend me")
 
     with pytest.raises(HinterError, match="mend me"):  # which ends the run
-        ExpertHinter(Says(misconfigured)).advise(opening(3))
+        ExpertHinter(Says(misconfigured)).hint(opening(3))
 
 
 def test_hinter_without_causes_stays_in_range():

@@ -222,9 +222,9 @@ def test_empty_batch_sends_nothing():
 
 def test_fallbacks_are_no_hints():
     partner = LLMPartner(Model(lambda ask: "prose" if ask.legal.counts[0] == 1 else first_legal(ask)))
-    advice = ExpertHinter(partner).advise(opening())
-    assert (advice.hints.available == (SCENARIOS.counts[:, 0] != 1)).all()
-    assert (advice.cause[~advice.hints.available] == Cause.UNPARSABLE).all()
+    hints = ExpertHinter(partner).hint(opening())
+    assert (hints.available == (SCENARIOS.counts[:, 0] != 1)).all()
+    assert (hints.cause[~hints.available] == Cause.UNPARSABLE).all()
 
 
 # ---------------------------------------------------------------- what others write
