@@ -26,7 +26,6 @@ from dond_marl.envs.spaces import (
     check_folder,
     check_one_of,
     inform,
-    keyword_settings,
     observation_space,
     observe,
     read_action,
@@ -34,7 +33,7 @@ from dond_marl.envs.spaces import (
     read_seed,
     scenario_option,
 )
-from dond_marl.errors import RunFailure, quote
+from dond_marl.errors import RunFailure, quote, require_library
 from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, open_source
@@ -76,7 +75,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     metadata = METADATA
 
-    @keyword_settings
     def __init__(
         self,
         *,
@@ -116,9 +114,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.illegal: Illegal = illegal or "raise"
         self.render_mode = render_mode
         if render_mode == "rgb_array":
-            from dond_marl.envs.drawing import check_drawable
-
-            check_drawable()
+            require_library("PIL", "render_mode='rgb_array'")
         self._illegal_set = illegal is not None
         self._state: State | None = None
         self._rng: np.random.Generator | None = None

@@ -327,16 +327,6 @@ def test_unknown_agent():
             call("player_0")
 
 
-def test_unknown_setting():
-    for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.raw_env, deal_or_no_dialog_v0.parallel_env):
-        with pytest.raises(TypeError, match=r"no setting 'max_turn' \(did you mean 'max_turns'\?\); .*, render_mode$"):
-            make(max_turn=3)
-        with pytest.raises(TypeError, match="no setting 'partner'; the settings are max_turns, disagree"):
-            make(partner="tough")
-        with pytest.raises(TypeError, match=r"settings are given by name, max_turns=.*; got 3 without one"):
-            make(3)
-
-
 def test_settings_equal_those_of_configs():
     config = {name: field.default for name, field in EnvConfig.model_fields.items() if name not in ("id", "partner")}
     config |= {"illegal": None, "render_mode": None}  # of the environments alone

@@ -178,7 +178,7 @@ def test_invalid_input_changes_nothing():
     assert np.array_equal(env._observation(), seen)
     with pytest.raises(InputError):
         DealVectorEnv(observations="masked", actions="discrete")
-    with pytest.raises(TypeError, match="did you mean 'scenarios'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'scenario'"):
         DealVectorEnv(4, scenario="lewis")
     with pytest.raises(InputError, match="share one seed"):
         env.reset(seed=[1, 2, 3, 4])
