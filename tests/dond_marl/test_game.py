@@ -128,8 +128,6 @@ def test_rejecting_disagree_withdraws_the_offer():
     [
         (END,),  # nobody has claimed
         (propose(1, 2, 3), END),  # seat_1 has not claimed, though seat_0 claimed the whole pool
-        (propose(0, 0, 0), END),  # nor though seat_0 claimed nothing
-        (propose(1, 2, 0), propose(0, 0, 2), END),  # a ball is left over
         (propose(1, 2, 1), propose(0, 0, 3), END),  # both claim a ball
         (propose(1, 2, 0), propose(0, 0, 3), propose(1, 1, 0), END),  # they added up before the latest claim
     ],

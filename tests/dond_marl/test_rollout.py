@@ -229,12 +229,6 @@ def test_streams_differ_by_seed_stream_and_index():
     assert len(set(drawn)) == len(triples)
 
 
-def test_neighboring_indices_are_not_correlated():
-    columns = np.array([generator(0, "turn noise", index).random(4000) for index in range(6)])
-    for a, b in itertools.combinations(columns, 2):
-        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(4000)
-
-
 # -- The batched engine plays exactly the rules of game.py, under every variant, turn by turn
 
 

@@ -145,21 +145,9 @@ def test_environment_gives_the_random_hints_of_a_block_of_one(seed):
     assert (heard == np.concatenate([batched[turn] for turn in sorted(batched)])).all()
 
 
-def hints_at_one_table(games: int) -> list[list[float]]:
-    """The first random hints of games of one scenario, one after the other."""
-    env = HintInjectorEnv(deal_or_no_dialog_v0.env(), "random")
-    table = {"counts": (4, 4, 4), "utilities": [(1, 1, 1)] * 2}
-    hints = []
-    for game in range(games):
-        env.reset(seed=1 if game == 0 else None, options={"scenario": table})
-        hints.append(env.infos["seat_0"]["hint_features"].tolist())
-    return hints
-
-
 def test_the_same_seed_gives_the_same_hints_and_the_environments_own_numbers_stay():
     bare = deal_or_no_dialog_v0.env()
     runs = []
-    assert len({tuple(hints) for hints in hints_at_one_table(3)}) == 3
     for seed in (1, 1, 2):
         env, hints = HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"), []
         for game in range(6):

@@ -79,25 +79,11 @@ def hinters():
     }
 
 
-@pytest.mark.parametrize("last", [None, Act.PROPOSE], ids=["opening", "answer"])
-def test_random_hints_are_uniform_over_legal_acts_and_then_over_each_cap(last):
-    size = 20_000
-    table = GameBatch(pack([TABLE] * size, "uniform"))
-    if last is not None:
-        table.step(decide(np.full(size, last), np.zeros((size, 3))))
-    noise = np.random.default_rng(1).random((size, 8))
-    turns = table.turns(noise)
-    given = RandomHinter().hint(turns)
-    legal = 4 if last is None else 5
-    shares = np.bincount(given.act_type, minlength=5) / size
-    assert shares == pytest.approx(turns.act_mask[0] / legal, abs=0.015)
-    offers = given.oA[given.act_type <= Act.INSIST]
-    for item, cap in enumerate(TABLE.counts):
-        shares = np.bincount(offers[:, item]) / len(offers)
-        assert shares == pytest.approx([1 / (cap + 1)] * (cap + 1), abs=0.02)
-    assert given.available.all() and not given.confidence.any() and not given.oA[given.act_type > Act.INSIST].any()
-    alike = seat_occupant("random").act(turns)
+def test_random_hints_are_the_acts_of_the_random_partner():
+    turns = opening(500)._replace(noise=np.random.default_rng(1).random((500, 8)))
+    given, alike = RandomHinter().hint(turns), seat_occupant("random").act(turns)
     assert (given.act_type == alike.act_type).all() and (given.oA == alike.oA).all()
+    assert given.available.all() and not given.confidence.any()
 
 
 def test_an_expert_hints_what_its_partner_would_say_with_the_partners_confidence():

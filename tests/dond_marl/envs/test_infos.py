@@ -12,7 +12,6 @@ import pytest
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.envs.views import as_bools, view
 from dond_marl.game import Act, Ending, Scenario
-from hints import HintInjectorEnv
 
 TABLE = Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))
 FORMS = [*product(("flat", "discrete", "dict"), ("box", "dict")), ("discrete", "masked")]
@@ -51,22 +50,6 @@ def test_parallel_infos_as_arrays(actions, seen):
         assert infos["seat_1"]["active_seat"] == -1
     check(kept, shapes(actions, seen))
     assert Ending.ILLEGAL in endings and len(endings) > 1
-
-
-@pytest.mark.parametrize(("actions", "seen"), FORMS)
-def test_aec_infos_as_arrays(actions, seen):
-    plain = deal_or_no_dialog_v0.env(illegal="forfeit")
-    for env, more in ((view(plain, actions, seen, "arrays"), {}),
-                      (view(HintInjectorEnv(plain), actions, seen, "arrays"), {"hint_features": (10,)})):  # fmt: skip
-        kept = []
-        for seed in range(20):
-            env.reset(seed=seed)
-            for agent in env.agent_iter():
-                _, _, ended, _, info = env.last()
-                kept += env.infos.values()
-                assert info["seat"] == int(agent[-1])
-                env.step(None if ended else env.action_space(agent).sample())
-        check(kept, shapes(actions, seen, **more))
 
 
 @pytest.mark.parametrize(("actions", "seen"), FORMS)
