@@ -23,7 +23,6 @@ from dond_marl.envs.spaces import (
     Observation,
     action_space,
     agent_entry,
-    check_folder,
     check_one_of,
     inform,
     observation_space,
@@ -97,7 +96,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         check_one_of("illegal", illegal, (None, *get_args(Illegal)))
         check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
         check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
-        check_folder(data_dir)
         self.rules = Rules(max_turns, disagree, message_length)
         self.source = open_source(
             scenarios,

@@ -14,7 +14,6 @@ left out of an action. The mask has ``None`` for it, as the rules forbid no text
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -293,12 +292,6 @@ def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {quote(value)}")
-
-
-def check_folder(path: object) -> None:
-    """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
-    if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {quote(path)}")
 
 
 def read_seed(seed: object) -> int | None:

@@ -281,9 +281,6 @@ def open_source(
     ``scenarios`` may be the path of a file. ``use_dataset=True`` is the same as ``scenarios=dataset``.
     ``normalize=True`` keeps only the scenarios worth exactly ``points_budget`` to both seats.
     """
-    for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
-        if not isinstance(value, bool):
-            raise ScenarioError(f"{setting} must be True or False; got {quote(value)}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
