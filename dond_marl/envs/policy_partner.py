@@ -18,6 +18,7 @@ from dond_marl.envs.spaces import action_mask_arrays, read_action_arrays
 from dond_marl.errors import InputError, quote
 from dond_marl.game import ITEMS, Act, as_integer
 from dond_marl.seats import (
+    Bools,
     Cause,
     Decisions,
     Floats,
@@ -97,7 +98,7 @@ class PolicyPartner:
             if not self.recurrent and turn is not turns:
                 continue
             shown = observed[-1] if self.frames == 1 else self._stacked(observed)
-            masks = action_mask_arrays(turn.counts, turn.act_mask, self.actions, self.layout.max_count)
+            masks = view_masks(turn, self.layout.max_count, self.actions)
             if not self.recurrent:
                 return self.policy(shown, masks)
             answer = self.policy(shown, masks, state, constant(len(observed) == 1, np.bool_, turns.size))
@@ -130,3 +131,8 @@ def own_turns(turns: Turns) -> Iterator[Turns]:
         known = turns.rules, turns.prior, turns.counts, turns.my_utilities
         yield turns_after(*known, acts[:turn_number], keeps[:turn_number], offer.T, turns.partner_utilities)
     yield turns
+
+
+def view_masks(turns: Turns, max_count: int, actions: Literal["flat", "discrete"] = "flat") -> Bools:
+    """The view's action masks, ``[B, 5 + 3 * (max_count + 1)]`` for flat actions, ``[B, 2K + 3]`` for discrete ones."""
+    return action_mask_arrays(turns.counts, turns.act_mask, actions, max_count)

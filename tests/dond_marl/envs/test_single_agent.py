@@ -14,9 +14,9 @@ from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
 from dond_marl.envs.aec import OrderError
 from dond_marl.envs.features import BaseLayout
-from dond_marl.envs.policy_partner import PolicyPartner
+from dond_marl.envs.policy_partner import PolicyPartner, view_masks
 from dond_marl.envs.single_agent import PartnerError
-from dond_marl.envs.spaces import ActionMask, action_mask_arrays
+from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
 from dond_marl.game import Act, IllegalAct, Rules, Scenario
@@ -350,7 +350,7 @@ def test_masks_equal_the_views():
     turns = GameBatch(pack([TABLE], "uniform"), Rules()).turns()
     for form, each in env.items():
         each.reset(options={"scenario": TABLE})
-        assert (action_mask_arrays(turns.counts, turns.act_mask, form, 4)[0] == each.action_masks()).all()
+        assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
 
 
 def test_illegal_answer_becomes_end():
