@@ -134,15 +134,6 @@ def test_rate_counts_groups_and_is_never_certain():
     assert never.mean == never.low == 0 and never.high == pytest.approx(1 - always.low)
 
 
-def test_a_rate_weighs_cells_alike_and_knows_when_it_knows_nothing():
-    happened, games = np.zeros((2, 2, GROUPS))
-    games[0, :2], games[1, :2], happened[1] = 50, 1, games[1]
-    assert rate(happened, games, 0.95).mean == 0.5
-    nothing = rate(np.zeros((1, GROUPS)), np.zeros((1, GROUPS)), 0.95)
-    assert math.isnan(nothing.mean) and math.isnan(nothing.low) and nothing.n == 0
-    assert math.isnan(rate(games[:1, :1], games[:1, :1], 0.95).low)  # one group
-
-
 def test_wilsons_interval():
     """None of ten: the upper bound is z^2 / (10 + z^2) with z = 1.959964."""
     assert wilson(0.0, 10, 0.95) == (0.0, pytest.approx(0.277533, abs=1e-6))

@@ -26,7 +26,7 @@ from dond_marl.records.record import (
     to_json,
     to_line,
 )
-from dond_marl.records.transcript import describe_items, transcript
+from dond_marl.records.transcript import transcript
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Cause, decide
 
@@ -67,24 +67,6 @@ def test_typed_words_are_recorded():
     assert ' (typed: "gimme ? it all")' in transcript(record).splitlines()[3]
     with pytest.raises(RecordError, match="words must"):
         from_json({**json.loads(line), "words": ["one"]})
-
-
-def test_transcript():
-    words = """\
-On the table: 1 book, 2 hats, 2 balls.
-seat_0 values: book 4, hat 1, ball 2 (everything: 10 points).
-seat_1 values: book 0, hat 4, ball 1 (everything: 10 points).
- 1. seat_0: I would keep 1 book, 1 hat, 2 balls; you would get 1 hat.
- 2. seat_1: I insist! I keep 2 hats, you get 1 book, 2 balls.
- 3. seat_0: Agreed.
-Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points)."""
-    assert transcript(deal()) == transcript(record_of(deal(), ("a", "b"))) == words
-    unfinished = apply(State(TABLE), Action(Act.PROPOSE, (1, 2, 2)))
-    assert (
-        transcript(unfinished).splitlines()[-1]
-        == " 1. seat_0: I would keep 1 book, 2 hats, 2 balls; you would get nothing."
-    )
-    assert describe_items((0, 0, 0)) == "nothing" and describe_items((2, 0, 1)) == "2 books, 1 ball"
 
 
 @pytest.mark.parametrize(

@@ -167,19 +167,6 @@ def test_inexact_cases_are_refused():
     assert isinstance(error.value.__cause__, OutOfReach)
 
 
-def test_a_worked_example():
-    """One offer to the default heuristic, which takes 5.5 points, or 5 if they are INSISTed on.
-
-    One book, two hats, one ball. Mine: 2, 3, 2. Theirs: 4, 1, 4 or 4, 3, 0. PROPOSE to leave book and ball: 8 or 4
-    points to them, and 6 to me with one chance in two: 3. INSIST on leaving book and one hat: 5 or 7 to them, both
-    agree, and 5 to me. Were I sure of 4, 1, 4: book and ball, 6.
-    """
-    table = pack([Scenario(POOL, ((2, 3, 2), values)) for values in ((4, 1, 4), (4, 3, 0))])
-    assert best_response_value(seat_occupant("heuristic"), contexts_in(table, 0), 0, Rules(2)) == pytest.approx(5)
-    alone = table.rows(np.array([0]))
-    assert best_response_value(seat_occupant("heuristic"), contexts_in(alone, 0), 0, Rules(2)) == pytest.approx(6)
-
-
 def test_end_closes_at_claims_that_add_up():
     """A partner that ENDs on its second turn: to claim the rest of what it claimed is a deal, as AGREE was."""
 

@@ -114,22 +114,6 @@ def test_deterministic_partner_has_the_same_value(name, turns):
         assert upper_bound(odds, seat) >= expected - 1e-9
 
 
-@pytest.mark.parametrize(
-    ("name", "turns"),
-    [
-        ("stubborn", 5),
-        pytest.param("boulware", 10, marks=pytest.mark.slow),
-    ],
-)
-def test_the_bound_of_long_games_lies_between_the_best_response_and_clairvoyance(name, turns):
-    partner, rules, scenarios = seat_occupant(name), Rules(turns), lewis_space().rows(slice(None, None, 18))
-    for seat in (0, 1):
-        contexts = contexts_in(scenarios, seat)
-        value = best_response_value(partner, contexts, seat, rules)
-        revealed = best_response_value(partner, contexts.certain(), seat, rules)
-        assert value - 1e-9 <= upper_bound(Odds(partner, contexts, rules, "lewis"), seat) <= revealed + 1e-9
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "turns"),

@@ -77,17 +77,6 @@ def test_an_ultimatum_leaves_the_responder_a_point_and_favours_it_where_the_open
     assert selected(solved.ultimatum[0], 0, 3) == {(2, 0, 0)} and selected(solved.ultimatum[0], 1, 3) == {(0, 2, 0)}
 
 
-def test_a_seat_to_which_everything_is_worthless_gets_nothing_and_costs_nothing():
-    solved = solve(pack([Scenario((1, 2, 1), ((0, 0, 0), (1, 2, 3)))]))
-    # Products are 0 everywhere; Pareto optimality still says that seat_1 gets what it values.
-    for concept in (solved.pareto, solved.nash, solved.egalitarian, solved.utilitarian, solved.ultimatum[0]):
-        assert selected(concept, 0, 2) == {(0, 0, 0)} and concept.point.tolist() == [[0, 10]]
-    assert (solved.joint.item(), solved.smaller.item(), solved.product.item()) == (10, 0, 0)
-    # seat_1 has nothing to offer that would be worth a point to seat_0: no deal.
-    assert not solved.ultimatum[1].splits.any()
-    assert solved.ultimatum[1].point.tolist() == [[0, 0]]
-
-
 # --- Against plain enumeration --------------------------------------------------------------------------------------
 
 TRIPLES = st.tuples(*[st.integers(0, 10)] * 3)
