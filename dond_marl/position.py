@@ -26,6 +26,7 @@ from dond_marl.seats import NO_ACT_YET, Decisions, Traits, Turns, decide
 # that the other seat has ended, nothing arrives here.
 WAITING, LEAST_WAITING = 4, 200
 
+remainder = rest  # under the name that programs import
 Reply = Callable[["Position"], Any]  # of one game: an Act, or an act with the items to keep
 
 
