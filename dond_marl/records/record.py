@@ -156,7 +156,8 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
     actions, outcome = value["actions"], value["outcome"]
     for name in ("causes", "words", "messages"):
         if value.get(name) and len(value[name]) != len(actions):
-            raise RecordError(f"{name} must be empty or one for each act, {len(actions)} in all; got {value[name]}")
+            size = f"{len(actions)} in all"
+            raise RecordError(f"{name} must be empty or one for each act, {size}; got {quote(value[name])}")
     causes = tuple(value.get("causes", ()))
     if not set(causes) <= set(Cause):
         raise RecordError(f"causes must be in 0..{int(max(Cause))}; got {quote(causes)}")
