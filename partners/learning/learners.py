@@ -174,14 +174,11 @@ class Learner:
 
     def _ppo_batch(self, experience: Experience) -> LearningBatch:
         """Advantages, returns and the columns of the optional terms, one row per decision."""
-        settings, network, slot = self.settings, self.network, experience.slot
-        inputs, targets = network.prepare(experience.features), self._targets(experience)
-        regrets, unread = self._regrets(experience), experience.unread_label
-        if self.critic is None:
-            value = experience.value
-        else:
+        settings, slot, batch = self.settings, experience.slot, self._batch(experience)
+        value, regrets = experience.value, self._regrets(experience)
+        if self.critic is not None:
             with torch.no_grad():
-                value = self._critic_value(network.trunk_output(inputs), inputs, targets)
+                value = self._critic_value(self.network.trunk_output(batch.inputs), batch.inputs, batch.targets)
         advantage, returns = generalized_advantages(
             experience.reward, experience.dense(value), experience.is_decision, settings.gamma, settings.lam
         )
@@ -189,19 +186,22 @@ class Learner:
         advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + ROUNDING)
         if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
             advantages = advantages * regrets[:, -1].isnan()
+        return batch._replace(advantage=advantages, value_target=returns.view(-1)[slot], regrets=regrets)
+
+    def _batch(self, experience: Experience) -> LearningBatch:
+        """The columns that both algorithms learn from; ``advantage`` is to be replaced."""
+        inputs, unread = self.network.prepare(experience.features), experience.unread_label
         return LearningBatch(
             inputs,
             experience.mask,
             experience.act,
             experience.oA,
             drop_label(experience.log_prob, experience.label_log_odds, unread),
-            advantages,
-            returns.view(-1)[slot],
-            self._reference_logits(inputs),
-            regrets,
-            targets,
-            experience.posterior if settings.belief else None,
-            unread,
+            advantage=experience.value,
+            reference_logits=self._reference_logits(inputs),
+            targets=self._targets(experience),
+            posterior=experience.posterior if self.settings.belief else None,
+            unread_label=unread,
         )
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
@@ -212,22 +212,9 @@ class Learner:
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
-        network, inputs = self.network, self.network.prepare(experience.features)
-        unread = experience.unread_label
-        batch = LearningBatch(
-            inputs,
-            experience.mask,
-            experience.act,
-            experience.oA,
-            drop_label(experience.log_prob, experience.label_log_odds, unread),
-            weight,
-            reference_logits=self._reference_logits(inputs),
-            targets=self._targets(experience),
-            posterior=experience.posterior if self.settings.belief else None,
-            unread_label=unread,
-        )
-        hidden = network.trunk_output(inputs)
-        policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
+        network, batch = self.network, self._batch(experience)
+        hidden = network.trunk_output(batch.inputs)
+        policy = network.distribution(network.heads(hidden, batch.inputs)[0], batch.mask, batch.inputs)
         played = policy.log_probs(batch.act, batch.oA)
         log_prob = drop_label(played.log_prob, policy.label_log_odds(), batch.unread_label)
         loss, entropy = policy_gradient(log_prob, weight), played.entropy.mean()
