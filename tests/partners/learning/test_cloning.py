@@ -5,13 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.dialogues.positions import Positions, choices
@@ -78,20 +75,6 @@ def test_divergence_equals_sum_over_actions():
         )
         total += float(ours.exp() * (ours - theirs))
     assert found == pytest.approx(total, abs=1e-6)
-
-
-@given(seed=st.integers(0, 10_000))
-@settings(max_examples=30)
-def test_divergence_is_nonnegative(seed):
-    rng = np.random.default_rng(seed)
-    ours, theirs = (torch.from_numpy(rng.normal(0, 3, (8, 4, 5)).astype(np.float32)) for _ in (0, 1))
-    mask = torch.from_numpy(rng.random((8, 4, 5)) < 0.6)
-    mask[:, :, 0] = True
-    assert (divergence(ours, theirs, mask) > -1e-5).all()
-    assert divergence(ours, ours + 3, mask).abs().max() < 1e-5
-    ours.requires_grad_()
-    divergence(ours, theirs, mask).sum().backward()
-    assert torch.isfinite(ours.grad).all() and not ours.grad[~mask].any()
 
 
 # Somebody who agrees to half of their whole or more, else asks for everything they value, and refuses nothing.
@@ -207,11 +190,5 @@ def test_cloned_partner_depends_on_disagree_rule(taught):
     assert (said[0] == Act.DISAGREE).mean() < 0.01 and (said[1] == Act.DISAGREE).mean() > 0.7
 
 
-@pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_cloned_partner_conforms(taught, greedy):
-    partner = ClonedPartner(taught, greedy=greedy)
-    check_partner(partner, max_count=4, games=8, sources=("lewis",), variants=VARIANTS[:4])
-    unseen = made_up(100, 5)
-    turns = next(turns for _, turns in unseen.turns())._replace(noise=np.full((100, 8), 0.5)[: (~unseen.replies).sum()])
-    again = pickle.loads(pickle.dumps(partner)).act(turns)
-    assert (again.act_type == partner.act(turns).act_type).all()
+def test_cloned_partner_conforms(taught):
+    check_partner(ClonedPartner(taught), max_count=4, games=8, sources=("lewis",), variants=VARIANTS[:4])

@@ -9,7 +9,6 @@ import pytest
 
 from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
-from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
 from dond_marl.records.record import from_json, records_of, replay, to_line
@@ -107,18 +106,3 @@ def test_only_text_reaches_the_other_seat():
         fields = [field.tobytes() for field in turns if isinstance(field, np.ndarray)]
         seen.append((fields, turns.history.act.tobytes(), turns.history.oA.tobytes(), turns.history.messages.tolist()))
     assert seen[0] == seen[1]
-
-
-def test_text_changes_no_features():
-    """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
-    read, values_sentence = [], []
-    for text in ("", "My values: book 9, hat 0, ball 1."):
-        table = GameBatch(SCENARIOS, TALK)
-        message = np.full(SCENARIOS.size, text, dtype=object)
-        table.step(decide(np.zeros(SCENARIOS.size), SCENARIOS.counts)._replace(messages=message))
-        turns = table.turns()
-        layout = BaseLayout(max_count=4, max_turns=10)
-        read.append(encode(turns, layout).tobytes())
-        values_sentence.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
-                     for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
-    assert read[0] == read[1] and values_sentence[0] == values_sentence[1]
