@@ -72,7 +72,7 @@ class Ancestry(NamedTuple):
     def path(self, identity: str) -> tuple[str, ...]:
         """The chain of opponents that leads to ``identity``, from a direct opponent on."""
         path = [identity]
-        while (by := self.through.get(path[-1], ITSELF)) != ITSELF:
+        while (by := self.through.get(path[-1], ITSELF)) != ITSELF and by not in path:
             path.append(by)
         return tuple(reversed(path))
 

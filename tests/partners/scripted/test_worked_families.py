@@ -115,15 +115,6 @@ def test_a_social_value_takes_a_share_of_what_its_claim_is_worth_to_it():
     assert says("social_value(angle=0, accept_ratio=0.61)", HATS, **SHOWN) == (P, (1, 2, 0))
 
 
-def test_a_social_value_learns_from_claims():
-    # Each item is worth 1/3 to the partner; after two claims of the book more than 2/5 of it.
-    talk = [(P, (1, 0, 0)), (P, (1, 1, 1)), (D, (0, 0, 0))]
-    view = {**ONE_POINT, "rules": Rules(9, "rejects")}
-    assert says("social_value(angle=45)", **view) == (P, (1, 0, 0))
-    assert says("social_value(angle=45)", *talk, **view) == (P, (0, 1, 1))
-    assert says("social_value(angle=45, rationality=0)", *talk, **view) == (P, (1, 0, 0))
-
-
 def test_envy_refuses_even_at_the_end_what_is_worse_than_nothing():
     last = {**SHOWN, "rules": Rules(2)}
     # Book and hats leave the partner .9: 1 - .25 * .1 is best. A hat is .3 against 1.0: .3 - .7 < 0.
@@ -219,9 +210,7 @@ def test_trembling_repr_names_partner():
     assert says(twice, draw=0.7) == (P, (1, 2, 0))
 
 
-@pytest.mark.parametrize(
-    "name", ["quantal_response", "mixed_thresholds", "sniper", "trembling", "trembling(of=sniper)"]
-)
+@pytest.mark.parametrize("name", ["quantal_response", "mixed_thresholds", "sniper", "trembling(of=sniper)"])
 def test_random_partners_match_their_probs(name):
     partner, size = seat_occupant(name), 60_000
     rng = np.random.default_rng(0)
