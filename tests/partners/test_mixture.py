@@ -123,20 +123,6 @@ def test_mixture_rows_match_their_partner(of):
                 assert (field_of == mine[rows]).all()
 
 
-def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
-    listener = Listens(1)
-    mixture = Mixture([Signs(2), listener])
-    turns = list(positions(seat_occupant("random"), max_count=4, games=24))[4].turns
-    mixture.act(turns)
-    heard = listener.heard[-1]
-    rows = np.flatnonzero(turns.game_noise[:, MEMBER_DRAW] >= 0.5)
-    assert 0 < heard.size == len(rows) < turns.size
-    assert (heard.counts == turns.counts[rows]).all() and (heard.noise == turns.noise[rows]).all()
-    assert (heard.history.oA == turns.history.oA[rows]).all()
-    assert (heard.game_noise[:, :MEMBER_DRAW] == turns.game_noise[rows, :MEMBER_DRAW]).all()
-    assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
-
-
 def test_traits_are_those_of_all_together():
     assert Mixture(["tough", "heuristic"]).traits.memoryless == seat_occupant("heuristic").traits.memoryless
     assert not Mixture(["tough", "nice_tit_for_tat"]).traits.memoryless

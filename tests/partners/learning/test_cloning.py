@@ -50,14 +50,6 @@ def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor
     return Factored(logits, mask).divergence(Factored(reference, mask))
 
 
-def test_cross_entropy_of_act_and_offer():
-    policy = Factored(*logits_of(PARTS))
-    offer = policy.log_probs(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
-    assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
-    end = policy.log_probs(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))[:2]
-    assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
-
-
 def test_divergence_equals_sum_over_actions():
     logits, mask = logits_of(PARTS)
     found = divergence(logits, logits_of(OTHER)[0], mask).item()
@@ -141,15 +133,6 @@ def test_early_stopping_restores_best_weights():
         best.act + best.oA, abs=1e-6
     )
     assert min(epoch.act + epoch.oA for epoch in epochs) == pytest.approx(best.act + best.oA)
-
-
-def test_cloning_is_deterministic():
-    made = []
-    for _ in (0, 1):
-        network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=1)
-        list(clone(network, made_up(300), made_up(100, 1), CloneSettings(epochs=2), order))
-        made.append(network.state_dict())
-    assert all(torch.equal(made[0][name], made[1][name]) for name in made[0])
 
 
 def test_act_weights_follow_balance():

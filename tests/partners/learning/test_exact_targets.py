@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
-from dond_marl.seats import Decisions, Partner, Traits, Turns, decide
+from dond_marl.seats import Decisions, Partner, Turns
 from dond_marl.solvers.adaptive import Adaptive
 from dond_marl.solvers.automata import drawn_personas
 from dond_marl.solvers.contexts import contexts_in
@@ -30,7 +29,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.learning.exact_targets import VALUES, ExactTargets, tractable_members
-from partners.learning.experience import Experience, LearningSeat
+from partners.learning.experience import Experience
 from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner, belief_loss, regret_loss
 from partners.learning.practice import Opponent, Practice, practice
@@ -214,33 +213,6 @@ def test_exact_targets_reduce_regret():
     assert unknown is not None and unknown.isnan().all()
 
 
-@pytest.mark.slow
-def test_posterior_replaces_one_hot_targets():
-    """Elsewhere the true partner and its values are the targets."""
-    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)
-    shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
-    settings = LearnerSettings(lr=1e-2, epochs=4, minibatch=200, exact_reply=1.0, belief=1.0)
-    plan = Practice(source, RULES, 400, 200, 5, privileged=True, exact=exact())
-    learners = [Learner(PolicyNetwork(shape, seed=1), settings, seed=2) for _ in range(2)]
-    surprise = []
-    for update in range(6):
-        found, _ = practice(
-            learners[0].network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update
-        )
-        assert found.posterior is not None and found.targets is not None and found.regrets is not None
-        known = ~found.posterior[:, 0].isnan()
-        assert torch.equal(known, ~found.regrets[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
-        who = found.posterior[:, VALUES:].gather(1, found.targets[:, 3:])  # the truth is possible
-        assert (who[known] > 0).all() and found.posterior[known, VALUES:].sum(dim=1) == pytest.approx(1.0, abs=1e-5)
-        assert (found.posterior[known][:, :11].gather(1, found.targets[known][:, :1]) > 0).all()
-        hard = found._replace(posterior=None)
-        metrics = [learner.update(each) for learner, each in zip(learners, (found, hard), strict=True)]
-        surprise.append(metrics[0]["belief_loss"])
-        if not update:
-            assert metrics[0]["belief_loss"] != metrics[1]["belief_loss"]
-    assert surprise[-1] < 0.95 * surprise[0]
-
-
 def test_greedy_share_of_practice():
     """It is taught on the states that it comes to when it is measured; blocks side by side change nothing."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
@@ -294,18 +266,6 @@ DRAWN_CROWD = Mixture(["tough", Mixture(["ultimatum", "level_k"], [1, 2])], [1, 
 MEMBERS = ("level_k", "tough", "ultimatum")
 SHAPE = NetworkShape(hidden=(32,), history="flat", sorted_items=True, beliefs=True, members=MEMBERS)
 SETTINGS = LearnerSettings(lr=3e-3, epochs=2, minibatch=256, belief=0.5, critic="both")
-
-
-@dataclass(frozen=True)
-class Wants:
-    """Asks for all but one item, whatever it is worth to it, and agrees to nothing."""
-
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-
-    def act(self, turns):
-        kept = turns.counts.copy()
-        kept[:, 0] -= 1
-        return decide(np.full(turns.size, Act.PROPOSE), kept)
 
 
 def practiced(network: PolicyNetwork, update: int = 0, partner: object = DRAWN_CROWD, size: int = 400) -> Experience:
@@ -378,36 +338,6 @@ def test_belief_loss_with_posterior():
     assert float(found.detach()) == pytest.approx((first + second + 4 * math.log(11)) / 2)
     found.backward()
     assert values.grad is not None and values.grad[0, 7].tolist() == pytest.approx([0.0, -0.25])
-
-
-def test_targets_do_not_change_play():
-    """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
-    scenarios = LEWIS.block(3, 0, 300)
-    rows = {tuple(counts): [] for counts in scenarios.counts.tolist()}
-    for number, counts in enumerate(scenarios.counts.tolist()):
-        rows[tuple(counts)].append(number)
-    swapped = scenarios.utilities.copy()
-    for same_pool in rows.values():  # the partners of one pool change places
-        swapped[same_pool, 1] = scenarios.utilities[np.roll(same_pool, 1), 1]
-    assert (swapped != scenarios.utilities).any()
-    lessons, learners = [], []
-    for utilities in (scenarios.utilities, swapped):
-        learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
-        seat = LearningSeat(learner.network)
-        games = rollout((seat, Wants()), Scenarios(scenarios.counts, utilities, "lewis"), seed=4)
-        facts = np.column_stack([utilities[:, 1].astype(np.int64), np.zeros(games.size, dtype=np.int64)])
-        lesson = seat.experience(games, np.random.default_rng(0).random((games.size, 2)), facts)
-        assert lesson is not None
-        lessons.append(lesson)
-        learners.append((learner, learner.update(lesson)))
-    for name in Experience._fields:
-        one, other = (getattr(lesson, name) for lesson in lessons)
-        if name in ("regrets", "posterior", "unread"):  # not in this plan
-            assert one is other is None
-            continue
-        assert torch.equal(one, other) == (name != "targets"), name
-    (_, first), (_, second) = learners
-    assert first["value_loss"] != second["value_loss"] and first["belief_loss"] != second["belief_loss"]
 
 
 def test_checkpoint_plays_without_targets(tmp_path):

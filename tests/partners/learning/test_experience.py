@@ -226,26 +226,6 @@ def test_batched_blocks_equal_single_blocks(names, hinted):
         assert same(one_by_one, experience) and again == score
 
 
-@pytest.mark.slow
-def test_opponents_follow_their_shares():
-    met = {"tough": 0, "pushover": 0}
-    played = {name: seat_occupant(name) for name in met}
-
-    @dataclass(frozen=True)
-    class Counted:
-        name: str
-        traits: ClassVar[Traits] = Traits(deterministic=True)
-
-        def act(self, turns) -> Decisions:
-            met[self.name] += turns.turns_taken == 0
-            return played[self.name].act(turns)
-
-    pair = [Opponent(Counted("tough"), 0.8), Opponent(Counted("pushover"), 0.2)]
-    practice(network(), pair, plan(decisions=300, games=2), update=0, games_before=0)
-    assert sum(met.values()) > 45
-    assert met["tough"] / sum(met.values()) == pytest.approx(0.8, abs=0.1)
-
-
 def test_hints_reach_only_the_learner():
     deaf, _ = practice(network(hints=True), opponents("heuristic"), plan(), update=0, games_before=0)
     whisper = HintSchedule(RandomHinter(), cadence_k=2)

@@ -223,32 +223,6 @@ def test_no_experience_changes_nothing(settings):
     assert learner.state()[1] == {"updates": 0, "decisions": 0}
 
 
-@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
-def test_single_decision_update_is_finite(settings):
-    made = experience()
-    row = int(made.slot[0])
-    single = made._replace(
-        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
-        reward=torch.zeros_like(made.reward),
-    )
-    assert row == single.slot.item()
-    for one in (single, made._replace(reward=torch.zeros_like(made.reward))):
-        learner = Learner(network(), settings, seed=7)
-        metrics = learner.update(one)
-        assert np.isfinite(list(metrics.values())).all()
-        assert all(torch.isfinite(value).all() for value in learner.network.state_dict().values())
-
-
-def test_unused_weights_do_not_change():
-    # REINFORCE has no value loss: the head's last row, the value, is none of its business.
-    learner = Learner(network(), REINFORCE, seed=7)
-    learner.update(experience())
-    before, after = weights(network()), weights(learner.network)
-    assert torch.equal(before["head.weight"][-1], after["head.weight"][-1])
-    assert torch.equal(before["head.bias"][-1], after["head.bias"][-1])
-    assert not torch.equal(before["head.weight"][:-1], after["head.weight"][:-1])
-
-
 def test_the_seats_do_not_share_a_baseline():
     # Both seats earn the same in every one of their games, seat_0 more than seat_1: neither has anything to learn.
     made = experience()

@@ -16,7 +16,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Turns
-from dond_marl.splits import action_index, grid, legal_action_mask
+from dond_marl.splits import action_index, legal_action_mask
 from partners.network.heads import Joint
 from partners.network.layers import TanhLayer, TransposedLayer
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -93,21 +93,6 @@ def test_joint_head_probabilities_by_hand(seed):
         assert head.log_probs(acts, offers).entropy[row].item() == pytest.approx(entropy)
         away = sum(p * np.log(p / expected_reference[row][action]) for action, p in probs.items())
         assert head.divergence(reference)[row].item() == pytest.approx(away)
-
-
-def test_illegal_choices_get_no_gradient():
-    logits, mask, places, counts = drawn(1)
-    logits.requires_grad_()
-    head = Joint(logits, mask, places)
-    act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
-    chosen = head.log_probs(act, oA)
-    (chosen.log_prob + chosen.entropy).sum().backward()
-    moved = np.abs(logits.grad.numpy()) > 0
-    ordered = np.empty_like(counts)
-    np.put_along_axis(ordered, places.t().numpy(), counts, axis=1)
-    within = (grid(2) <= ordered[:, None]).all(axis=2)
-    assert not moved[:, len(Act) :].reshape(SIZE, 2, SPLITS)[~within[:, None].repeat(2, axis=1)].any()
-    assert moved[:, 0].all() and np.isfinite(logits.grad.numpy()).all()
 
 
 def turns_after_offers(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:

@@ -162,15 +162,6 @@ def test_programs_are_described_by_their_dials():
     assert "wavers" not in describe_spec(f"generated(program={jitters}, without=mistakes)")
 
 
-def test_occupants_are_described_by_their_parameters():
-    assert describe_spec("generated(program=7)") == describe_spec({"kind": "generated", "program": 7}) == describe(7)
-    specs = ("generated", "generated(programs=16)", "generated(without=choice)")
-    drawn = [describe_spec(spec) for spec in specs]
-    assert len(set(drawn)) == 3 and "16" in drawn[1] and "choice" in drawn[2]
-    for other in ("boulware", "generated(program=-1)", "generated(luck=1)", "a generated one", "", None):
-        assert describe_spec(other) == ""
-
-
 def test_drawn_programs_are_named():
     noise = generator(3, "noise").random(50)
     for spec in ("generated", "generated(programs=5)", "generated(without=choice)"):
