@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 
 import numpy as np
@@ -24,49 +23,11 @@ from partners.learning.cloning import (
     cross_entropies,
     encode_examples,
 )
-from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import RELUCTANCE, ClonedPartner, NetworkPartner, with_rare_disagree
 
 torch.set_num_threads(1)
 REJECTS = Rules(10, "rejects")
-
-# One position worked by hand, as in test_losses: P 1/2, I 1/4, A may not be said, D 1/8, E 1/8; 1 book, 2 hats.
-PARTS = [[1 / 2, 1 / 4, None, 1 / 8, 1 / 8], [1 / 4, 3 / 4], [1 / 2, 1 / 4, 1 / 4], [1]]
-OTHER = [[1 / 4, 1 / 4, None, 1 / 4, 1 / 4], [1 / 2, 1 / 2], [1 / 4, 1 / 4, 1 / 2], [1]]
-
-
-def logits_of(parts) -> tuple[torch.Tensor, torch.Tensor]:
-    logits, mask = torch.full((1, 4, 5), 7.5), torch.zeros((1, 4, 5), dtype=torch.bool)
-    for part, shares in enumerate(parts):
-        for choice, share in enumerate(shares):
-            if share is not None:
-                logits[0, part, choice] = math.log(share) + part - 1.5
-                mask[0, part, choice] = True
-    return logits, mask
-
-
-def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return Factored(logits, mask).divergence(Factored(reference, mask))
-
-
-def test_divergence_equals_sum_over_actions():
-    logits, mask = logits_of(PARTS)
-    found = divergence(logits, logits_of(OTHER)[0], mask).item()
-    # Act: 1/2 ln 2 + 1/4 ln 1 + 2 * 1/8 ln 1/2 = 1/4 ln 2. An offer (3/4 of the time): book 1/4 ln 1/2 + 3/4 ln 3/2,
-    # hats 1/2 ln 2 + 1/4 ln 1 + 1/4 ln 1/2 = 1/4 ln 2.
-    by_hand = math.log(2) / 4 + 3 / 4 * (math.log(1 / 2) / 4 + 3 * math.log(3 / 2) / 4 + math.log(2) / 4)
-    assert found == pytest.approx(by_hand, abs=1e-6)
-    total = 0.0
-    for act, *oA in itertools.product((0, 1, 3, 4), range(2), range(3), range(1)):
-        if act > Act.INSIST and any(oA):
-            continue  # one action, whatever oA says
-        ours, theirs = (
-            Factored(x, mask).log_probs(torch.tensor([act]), torch.tensor([oA])).log_prob
-            for x in (logits, logits_of(OTHER)[0])
-        )
-        total += float(ours.exp() * (ours - theirs))
-    assert found == pytest.approx(total, abs=1e-6)
 
 
 # Somebody who agrees to half of their whole or more, else asks for everything they value, and refuses nothing.

@@ -242,28 +242,6 @@ def test_the_seats_do_not_share_a_baseline():
     assert metrics["policy_loss"] == pytest.approx(0, abs=0.05)  # 1.5 if rounding were scaled up
 
 
-@pytest.mark.parametrize(
-    ("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"]
-)
-def test_rewarded_acts_become_likelier(settings, updates):
-    made = experience()
-    # END is paid, everything else is not.
-    reward = torch.zeros_like(made.reward)
-    reward.view(-1)[made.slot[made.act == Act.END]] = 1.0
-    paid = made._replace(reward=reward)
-    learner = Learner(network(), settings, seed=7)
-
-    def ending() -> float:
-        with torch.no_grad():
-            logits, _ = learner.network(made.features)
-        return float(torch.softmax(logits[:, 0].masked_fill(~made.mask[:, 0], -1e9), dim=1)[:, Act.END].mean())
-
-    before = ending()
-    for _ in range(updates):
-        learner.update(paid)
-    assert ending() > before + 0.05
-
-
 def test_magnet_moves_by_its_share():
     """By hand: after two updates m2 = m0 + s (w1 - m0) + s (w2 - m1)."""
     settings = replace(PPO, kl=0.1, magnet=0.25)

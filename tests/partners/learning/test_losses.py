@@ -28,10 +28,10 @@ PARTS = [[1 / 2, 1 / 4, None, 1 / 8, 1 / 8], [1 / 4, 3 / 4], [1 / 2, 1 / 4, 1 / 
 RUBBISH = 7.5
 
 
-def position() -> tuple[torch.Tensor, torch.Tensor]:
+def position(parts: list[list] = PARTS) -> tuple[torch.Tensor, torch.Tensor]:
     """Its logits and mask, ``[1, 4, 5]``; every part's logits are shifted, which changes no probability."""
     logits, mask = torch.full((1, 4, 5), RUBBISH), torch.zeros((1, 4, 5), dtype=torch.bool)
-    for part, choices in enumerate(PARTS):
+    for part, choices in enumerate(parts):
         for choice, probability in enumerate(choices):
             if probability is not None:
                 logits[0, part, choice] = math.log(probability) + part - 1.5
@@ -62,14 +62,6 @@ def test_illegal_choices_have_probability_zero():
     # ... and items beyond the pool beside an act that makes no offer are of no account.
     end = Factored(logits, mask).log_probs(*action(Act.END, 0, 4, 4)).log_prob
     assert end.item() == pytest.approx(math.log(1 / 8), abs=1e-6)
-
-
-def test_entropy_weighs_items_by_offer_probability():
-    # Act: 1/2 ln 2 + 1/4 ln 4 + 2 * 1/8 ln 8 = 1.75 ln 2. Book: 1/4 ln 4 + 3/4 ln 4/3. Hats: 1.5 ln 2. Balls: 0.
-    # An offer is made with 3/4.
-    book = 1 / 4 * math.log(4) + 3 / 4 * math.log(4 / 3)
-    expected = 1.75 * math.log(2) + 3 / 4 * (book + 1.5 * math.log(2))
-    assert Factored(*position()).log_probs(*action(Act.END)).entropy.item() == pytest.approx(expected, abs=1e-6)
 
 
 def every_action(mask: torch.Tensor) -> list[tuple[int, tuple[int, ...]]]:
@@ -107,6 +99,19 @@ def test_masked_logits_have_zero_gradient():
     assert logits.grad[0].numpy() == pytest.approx(np.array(grad), abs=1e-6)
     policy.entropy.sum().backward()
     assert (logits.grad[~mask] == 0).all() and torch.isfinite(logits.grad).all()
+
+
+# The same acts by another policy.
+OTHER = [[1 / 4, 1 / 4, None, 1 / 4, 1 / 4], [1 / 2, 1 / 2], [1 / 4, 1 / 4, 1 / 2], [1]]
+
+
+def test_divergence_equals_sum_over_actions():
+    (logits, mask), (reference, _) = position(), position(OTHER)
+    divergence = Factored(logits, mask).divergence(Factored(reference, mask)).item()
+    # Act: 1/2 ln 2 + 1/4 ln 1 + 2 * 1/8 ln 1/2 = 1/4 ln 2. An offer (3/4 of the time): book 1/4 ln 1/2 + 3/4 ln 3/2,
+    # hats 1/2 ln 2 + 1/4 ln 1 + 1/4 ln 1/2 = 1/4 ln 2.
+    by_hand = math.log(2) / 4 + 3 / 4 * (math.log(1 / 2) / 4 + 3 * math.log(3 / 2) / 4 + math.log(2) / 4)
+    assert divergence == pytest.approx(by_hand, abs=1e-6)
 
 
 # -- games -----------------------------------------------------------------------------------------------------------

@@ -98,14 +98,6 @@ def test_item_order_keys():
     assert torch.equal(back[0], logits[0]) and torch.equal(back[1, :, 0], logits[3, :, 0])
 
 
-def test_equal_items_keep_turn_order():
-    policy = network()
-    order, features = ItemOrder(policy.adapter.pieces), drawn(policy, 300, seed=1, levels=1)
-    assert order.places(features.t()).t().tolist() == [[0, 1, 2]] * 300
-    logits = policy(features)[0]
-    assert not torch.equal(logits[:, 1], logits[:, 2])
-
-
 def test_item_order_is_lexicographic():
     """Hints are shares of a cap: the smallest difference between any two numbers of a piece is 1/9 - 1/10."""
     policy = PolicyNetwork(NetworkShape(10, hidden=(8,), **FULL), seed=None)

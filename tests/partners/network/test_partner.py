@@ -7,9 +7,7 @@ import pytest
 import torch
 
 from dond_marl.conformance import VARIANTS, check_partner, positions
-from dond_marl.game import Act, Rules
-from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.game import Act
 from dond_marl.seats import Turns
 from dond_marl.splits import action_at, action_index, legal_action_mask
 from hints import HintSchedule, RandomHinter
@@ -161,19 +159,3 @@ def test_hints_matter_only_to_hint_networks(observed):
     with_hints, without_hints = NetworkPartner(network(hints=True)), NetworkPartner(network())
     assert (with_hints.probs(turns, MAX_COUNT) != with_hints.probs(hinted, MAX_COUNT)).any()
     assert (without_hints.probs(turns, MAX_COUNT) == without_hints.probs(hinted, MAX_COUNT)).all()
-
-
-def test_integers_become_one_hot():
-    source = open_source("lewis", split="train")
-    policy = network()
-    partner = NetworkPartner(policy)
-    games = rollout((partner, partner), source.block(0, 0, 64), Rules(), seed=0)
-    assert games.size == 64
-    turns = next(position.turns for position in positions(partner, max_count=4, sources=("lewis",)))
-    expanded = policy.one_hot(policy.prepare(partner.choose(turns).features)).numpy()
-    # counts: 3 items of 5 levels; my values: 3 of 11; the last offer: 3 of 5; turns: 11; then the act as it is.
-    counts = expanded[:, :15].reshape(-1, 3, 5)
-    assert (counts.sum(axis=2) == 1).all() and (counts.argmax(axis=2) == turns.counts).all()
-    values = expanded[:, 15:48].reshape(-1, 3, 11)
-    assert (values.sum(axis=2) == 1).all() and (values.argmax(axis=2) == turns.my_utilities).all()
-    assert expanded.shape[1] == 15 + 33 + 15 + 11 + 5
