@@ -61,7 +61,7 @@ def test_divergent_practice_leaves_the_learner_unchanged(task, tmp_path):
 
 def shares(mixture: Partner) -> list[float]:
     assert isinstance(mixture, Mixture)
-    return np.diff(mixture.ends, prepend=0.0).tolist()
+    return [share for share, _ in mixture.personas()]
 
 
 def test_an_oracle_practises_against_the_other_seats_mixture(task, tmp_path):
