@@ -75,9 +75,7 @@ tracked("wandb", Path({str(folder)!r}))
     ("library", "words"),
     [
         ("wandb", "train --config ppo_config.yaml --set logging.trackers=[wandb]"),
-        ("wandb", "league --config league_scripted.yaml --set logging.trackers=[wandb]"),
         ("ray", "league --config league_scripted.yaml --backend ray"),
-        ("ray", "league --config league_scripted.yaml --set backend.kind=ray"),
     ],
 )
 def test_missing_library_is_reported_before_a_run_folder_is_made(library, words, tmp_path, monkeypatch):

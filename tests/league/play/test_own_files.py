@@ -91,11 +91,6 @@ def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     assert (spec.kind, spec.parameters) == ("../a b/my_file.py:Melting", {})
 
 
-def test_parameters_that_are_no_occupants_are_pinned_as_they_are():
-    for spec in ("sb3(options={'clip': 1})", "checkpoint(path='my_file.py:old runs/best.json')"):
-        assert pin_spec(parse_spec(spec)) == parse_spec(spec).text == spec
-
-
 def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):
     one = seat_occupant("my_file.py:Melting(share=0.3)")
     assert one.share == 0.3 and pickle.loads(pickle.dumps(one)) == one

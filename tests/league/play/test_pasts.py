@@ -28,8 +28,6 @@ from league.settings.training import TrainConfig
 from partners.llm.occupant import CARD
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import (
-    ITSELF,
-    KEYS,
     NO_PAST,
     Ancestry,
     ProvenanceError,
@@ -218,19 +216,6 @@ def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     assert not any(map(held_out_sources, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
     assert [held_out_sources(past) for past in league_ancestries(config).values()] == [[UNIFORM]] * 2
-
-
-def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
-    assert dond("train", "--config", training(tmp_path, "nice"), "--quiet") == 0
-    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
-    weights = load_checkpoint(path)
-    save_checkpoint(path, weights.tensors, {key: value for key, value in weights.about.items() if key not in KEYS})
-    settings = tmp_path / "0001" / "config.yaml"
-    settings.write_text(settings.read_text().replace("num_train_steps: 40", "num_train_steps: 120"))
-    assert dond("train", "--resume", tmp_path / "0001", "--quiet") == 0
-    *_, last = sorted((tmp_path / "0001" / "checkpoints").glob("*.json"))
-    past = ancestry(f"checkpoint(path={str(last)!r})")
-    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.opponents
 
 
 # ---------------------------------------------------------------- from file to file

@@ -88,14 +88,6 @@ def test_reliability_is_worked_by_hand():
     assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
 
 
-@pytest.mark.slow  # a made-up lesson is among the quick tests: partners/learning/test_cloning.py
-def test_the_same_settings_and_data_teach_the_same_bits(positions):
-    config, given = positions
-    some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
-    one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
-    assert all(torch.equal(one[name], other[name]) for name in one)
-
-
 def some_expert(path: Path, seed: int = 3) -> None:
     network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
@@ -103,12 +95,6 @@ def some_expert(path: Path, seed: int = 3) -> None:
 
 
 # -- in a seat, without any data --------------------------------------------------------------------------------------
-
-
-def test_it_is_read_from_the_users_cache(cache, monkeypatch):
-    assert expert_path(kind="supervised") == cache / "dond-marl" / "supervised.json"
-    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert expert_path(kind="supervised") == Path.home() / ".cache" / "dond-marl" / "supervised.json"
 
 
 def test_missing_supervised_expert(cache):
