@@ -25,7 +25,7 @@ from dond.cli.stops import NOT_BEGUN, STOPS
 from dond_marl.game import Rules
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.api import check_training, clone_people, plan_training
+from league.api import clone_people, plan_training
 from league.ledger.run_directory import SETTINGS
 from league.settings.training import TrainConfig
 from partners.network.checkpoint_files import CheckpointError
@@ -51,11 +51,9 @@ def command(algo: str | None, hint: str | None, **options: Any) -> None:
         for line in plan_training(config):
             print_line(line)
         return
-    if config is not None:
-        config = check_training(config, resume=start.resume is not None)
-        if config.training.algo == "bc" and start.resume is None:
-            _clone(config)
-            return
+    if config is not None and config.training.algo == "bc" and start.resume is None:
+        _clone(config)
+        return
     _train(config, start)
 
 

@@ -63,13 +63,11 @@ class TrainWatcher:
             self._output.line(join_parts(training_status(training), self._output.width))
         return True
 
-    def on_closing(self, training: Training, play: str, hints: int) -> None:
-        """Report before and during the closing score of ``play``, with the number of costly hints so far."""
+    def on_closing(self, training: Training, play: str) -> None:
+        """Report before the closing score of ``play``."""
         self.closing = True
         coming = closing_hints(training)
-        if coming is not None and hints:
-            self._output.line(f"  {play} play: {hints:,} of about {max(coming.queries // 2, hints):,} hints")
-        elif coming is not None and play == SAMPLED:
+        if coming is not None and play == SAMPLED:
             self._prose(_announce_hints(coming, training))
         elif play == SAMPLED and self._printed:
             self._output.line("  the final score is measured")

@@ -11,6 +11,7 @@ of test2 and test3, whose evaluations are logged: ``dond bench`` plays them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -226,6 +227,11 @@ class Config(Section):
         unused["scenarios"] = self.env.portable_scenarios()
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
+
+    @property
+    def digest(self) -> str:
+        """A hash of the settings that a ledger depends on, 16 hexadecimal digits."""
+        return hashlib.sha256(dump(self.portable()).encode()).hexdigest()[:16]
 
 
 class ConfigError(InputError):

@@ -144,6 +144,10 @@ class TrainConfig(Section):
     training: TrainingConfig = Field(default_factory=TrainingConfig)
     logging: TrainLoggingConfig = Field(default_factory=TrainLoggingConfig)
 
+    def with_partner(self) -> TrainConfig:
+        """The settings with the partner that will play: see :meth:`EnvConfig.resolve_partner`."""
+        return self.model_copy(update={"env": self.env.resolve_partner()})
+
     def portable(self) -> TrainConfig:
         """The settings without those that change no weight: paths and logs."""
         unused = {"scenarios": self.env.portable_scenarios(), "data_dir": None}
