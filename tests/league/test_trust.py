@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,7 @@ from dond_marl.occupants import ANYTHING, Spec, expand_run_name, parse_spec, pin
 from dond_marl.records.record import record_of, to_line
 from league import open_league
 from league.bench.results import append
-from league.ledger.ledger import Ledger, LedgerError, ReadLedger
+from league.ledger.ledger import Ledger, ReadLedger
 from league.play.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
 from league.settings.layers import presets_folder, read_yaml, write_yaml
 from partners.network.checkpoint import pack
@@ -325,31 +323,12 @@ def test_readers_say_that_rows_were_changed(command, honest, tmp_path):
         assert DAMAGED in follower.view().headline
 
 
-def test_members_that_are_no_spec_are_refused(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger:
-        ledger._db.execute("UPDATE members SET spec = 'a b' WHERE member = 'file'")
-        with pytest.raises(LedgerError, match="is no occupant"):
-            ledger.members()
-
-
 def test_study_is_not_exported_through_a_link(tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "export").symlink_to(tmp_path / "own")
     done = in_process("study", "export", tmp_path / "study")
     assert done.returncode == 1 and "is a link" in done.stderr and not any((tmp_path / "own").iterdir())
-
-
-def test_other_tables_than_ours_are_refused(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    path = tmp_path / "0001" / "ledger.sqlite"
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute("ALTER TABLE members RENAME TO stored")
-        writer.execute("CREATE VIEW members AS SELECT * FROM stored")
-    for ledger in (Ledger, ReadLedger):
-        with pytest.raises(LedgerError):
-            ledger(path)
 
 
 # -- Names and links that another person puts into a run damage no file of the user's

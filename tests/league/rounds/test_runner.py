@@ -14,7 +14,6 @@ from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from league.results.progress import PlainWatcher
 from tests.killing import command, kill_at, run
-from tests.third_party import install, on_the_path
 
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 6}
@@ -106,18 +105,6 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch)
     assert not (folder / "evaluation.json").exists()
     assert "held-out" in run("--resume", folder).stdout
     assert (folder / "evaluation.json").is_file()
-
-
-def test_tables_are_printed_and_written(tmp_path):
-    done = run("--config", write_settings(tmp_path, 2))
-    assert done.returncode == 0 and not done.stderr
-    lines = done.stdout.splitlines()
-    assert sum(line.startswith("round ") for line in lines) == 2
-    assert any("my rival" in line for line in lines) and any("boulware(exponent=2)" in line for line in lines)
-    assert "Intervals are 95%, over" in done.stdout and f"{2 * (15 * 2 + 6) * 64:,} games" in done.stdout
-    assert max(len(line) for line in lines if line.lstrip()[:1].isdigit()) <= 160
-    written = sorted(path.name for path in (tmp_path / "runs" / "0001").iterdir())
-    assert {"config.yaml", "crossplay.csv", "ladder.csv", "ledger.sqlite"} <= set(written)
 
 
 def test_ledger_is_a_function_of_settings_and_seed(tmp_path):
@@ -215,49 +202,3 @@ def test_other_machine_warns(finished):
     db.close()
     done = run("--resume", folder)
     assert done.returncode == 0 and "started elsewhere: numpy 0." in done.stdout
-
-
-PLUGIN = """
-import numpy as np
-from dond_marl.seats import Traits, decide
-
-class Broken:
-    '''Raises, asks for more than there is, or answers nonsense, from its second turn on.'''
-    traits = Traits(deterministic=True)
-    def __init__(self, how="raises"):
-        self.how = how
-    def act(self, turns):
-        if turns.turns_taken < 2:
-            return decide(np.zeros(turns.size), turns.counts)
-        if self.how == "exits":
-            raise SystemExit(0)
-        if self.how == "raises":
-            raise RuntimeError(f"lost my notes\\nin \\x1b[2J the rain \\ud800 {object()}")
-        return {"illegal": decide(np.zeros(turns.size), turns.counts + 1), "nonsense": "AGREE"}[self.how]
-"""
-
-
-@pytest.fixture
-def plugged(tmp_path, monkeypatch):
-    """A third party's partner is installed."""
-    site = install(tmp_path / "site", "third_party_partner", PLUGIN, "broken = third_party_partner:Broken")
-    with on_the_path(site, monkeypatch):
-        yield
-
-
-def test_failing_foreign_partner_forfeits(tmp_path, plugged):
-    members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
-    for _ in range(2):
-        done = run("--config", write_settings(tmp_path, 2), "--set", members)
-        assert done.returncode == 0, done.stderr
-    assert "RuntimeError" in done.stdout and "[2J" in done.stdout and "\x1b" not in done.stdout
-    # The words differ from run to run (an address in memory); the rows do not.
-    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
-    alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[random, tough]")
-    assert alone.returncode == 0
-    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
-        assert len(ledger.at_fault(0)) == 2 * 4 + 4 + 3 + 2 + 1
-        facts_by_leg = {leg.seats: leg.facts for leg in ledger.legs(1)}
-    with Ledger(tmp_path / "alone" / "0001" / "ledger.sqlite") as ledger:
-        for leg in ledger.legs(1):
-            assert (facts_by_leg[leg.seats] == leg.facts).all()
