@@ -192,15 +192,6 @@ def show(*sections: Section) -> Shown:
 # --- Training -------------------------------------------------------------------------------------------------------
 
 
-def plan_training(config: TrainConfig) -> list[str]:
-    """The plan of a training and its expensive queries, a line each. Raises as its beginning does."""
-    if config.training.algo == "bc":
-        raise InputError("a dry run is for ppo and reinforce: bc plays no games")
-    from league.training.training import plan_of
-
-    return plan_of(config)
-
-
 def train(
     config: str | Path = "ppo_config.yaml",
     settings: Settings = NO_SETTINGS,
@@ -230,13 +221,14 @@ def train(
     from league.results.progress import ErrorOutput
     from league.results.training import QuietTrainWatcher, TrainWatcher, score_sections
     from league.settings.training import TrainConfig
+    from league.training.training import plan_of
     from league.training.training import train as train_in
 
     options: TrainConfig = _load(config, TrainConfig, settings, "training.seed", seed, folder, dry_run)
-    if dry_run:
-        return DryRun(text="\n".join(plan_training(options)))
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
+    if dry_run:
+        return DryRun(text="\n".join(plan_of(options)))
     directory = new_run(options.logging.output_dir)
     watcher = (TrainWatcher if progress else QuietTrainWatcher)(ErrorOutput())
     training, _ = train_in(options, directory, watcher, watcher.on_closing, report=on_update or _silent)
@@ -262,8 +254,9 @@ def clone_people(
     from league.figures.rows import write_csv
     from league.play.devices import check_devices
     from league.settings.read import dump
-    from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
+    from league.training.clone import load_positions, measure_clone, report_json, save, train_clone
     from partners.learning.cloning import Epoch
+    from partners.network.occupants import expert_path
 
     check_devices([config.training])
     data = load_positions(config)
@@ -275,9 +268,10 @@ def clone_people(
         write_csv(directory.path / PROGRESS, Epoch._fields, rows)
         clone_report = measure_clone(network, data, report)
         write_atomically(directory.path / REPORT, json.dumps(report_json(clone_report), indent=1) + "\n")
-        for path in (directory.path / CLONE, expert_target(config)):
+        expert = expert_path(kind="supervised")
+        for path in (directory.path / CLONE, expert):
             save(path, network, config, epochs, clone_report)
-    return clone_report, data, expert_target(config)
+    return clone_report, data, expert
 
 
 # --- Leagues --------------------------------------------------------------------------------------------------------

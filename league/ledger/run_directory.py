@@ -109,19 +109,6 @@ def new_run(output_dir: str | Path) -> RunDirectory:
         ) from error
 
 
-def run_to_resume(
-    resume: Path, output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None
-) -> RunDirectory:
-    """The run ``resume``, or the newest in it; if ``resume`` is empty, the newest in ``output_dir`` or its folders.
-
-    ``notify`` is called for newer runs that never began. Raises :class:`RunNotFound`.
-    """
-    if resume != Path():
-        return find_run(resume, mark, notify)
-    deeper = [] if run_folders(output_dir) else runs_in(output_dir, mark)
-    return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
-
-
 def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The newest run under ``output_dir`` that has begun. Raises :class:`RunNotFound`, which names other runs.
 

@@ -131,9 +131,6 @@ class TrainLoggingConfig(LoggingConfig):
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
     save_every: int = Field(default=100_000, ge=1, description="decisions between checkpoints")
-    expert: PathText | None = Field(
-        default=None, description="file that bc writes the supervised expert to, a .json; left out: in the user's cache"
-    )
 
 
 class TrainConfig(Section):

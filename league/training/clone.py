@@ -34,7 +34,7 @@ from partners.learning.cloning import CloneSettings, Epoch, Examples, clone, enc
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork
-from partners.network.occupants import HUMAN_DIALOGUES, expert_path
+from partners.network.occupants import HUMAN_DIALOGUES
 from partners.network.partner import ClonedPartner
 from partners.rosters import TRAIN, roster
 
@@ -154,11 +154,6 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
         **training_ancestry(config).note(),
     }
     save_checkpoint(path, tensors, {**network_note(network), **about})
-
-
-def expert_target(config: TrainConfig) -> Path:
-    """The path of the expert's checkpoint: that of the settings, or the default one."""
-    return expert_path(config.logging.expert, "supervised")
 
 
 def report_json(report: CloneReport) -> Any:

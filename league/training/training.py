@@ -23,7 +23,6 @@ from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import ANYTHING, NOTHING, Permission, Spec, check_needs, seat_occupant
 from dond_marl.records.files import write_atomically, write_durably
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
 from dond_marl.seats import Partner, Traits, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
@@ -39,6 +38,7 @@ from league.play.devices import check_devices, on_device
 from league.play.hinters import (
     JUDGE,
     QueryEstimate,
+    expected_decisions,
     hint_queries,
     hint_schedule,
     hints_per_game,
@@ -309,7 +309,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     """
     settings, env = config.training, config.env
     if settings.algo == "bc":
-        raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
+        raise RunError("bc (behaviour cloning) plays no games, so it has no plan, and is started anew, not resumed")
     check_devices([settings])
     torch.set_num_threads(settings.threads)
     partner = seat_occupant(env.partner)
@@ -440,9 +440,6 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, a
     return begin(config) if checkpoints else training
 
 
-MEASURED = 128  # games from which the number of own decisions per game is estimated
-
-
 class ClosingHints(NamedTuple):
     """Approximate number and duration of costly hints in the closing evaluation."""
 
@@ -463,20 +460,10 @@ def closing_hints(training: Training) -> ClosingHints | None:
 
 
 def own_decisions_per_game(training: Training) -> float:
-    """The learner's own decisions per game so far; before the first game those of the network as it is.
-
-    Nothing costly is queried: there are no hints, and the heuristic replaces a partner that costs something.
-    """
+    """The learner's own decisions per game so far; an estimate before the first game."""
     if training.games:
         return training.learner.decisions / training.games
-    partner = seat_occupant("heuristic") if expensive_to_query(training.partner.traits) else training.partner
-    learner, source, seed = NetworkPartner(training.learner.network), training.source, training.config.training.seed
-    scenarios, rules, decisions = source.block(seed, 0, MEASURED // 2), training.config.env.rules(), 0
-    for seat in (0, 1):
-        seats = (learner, partner) if seat == 0 else (partner, learner)
-        games = rollout(seats, scenarios, rules, seed=seed)
-        decisions += int((games.turns.astype(int) + 1 - seat).sum()) // 2
-    return max(decisions / MEASURED, 1.0)
+    return expected_decisions(training.config.env.max_turns)
 
 
 def _closing_score(training: Training, report: ClosingReport) -> ClosingScore:

@@ -22,7 +22,6 @@ from league.ledger.run_directory import (
     has_begun,
     new_run,
     newest_run,
-    run_to_resume,
 )
 from partners.network.checkpoint import load_checkpoint
 from partners.scripted.time_based import Boulware
@@ -89,13 +88,12 @@ def test_missing_run_lists_other_runs(tmp_path):
         os.utime(folder / SETTINGS, (moment, moment))
     league_in(tmp_path / "runs" / "league" / "0001")
     with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
-        run_to_resume(Path(), tmp_path / "runs" / "train", SETTINGS)
+        find_run(tmp_path / "runs" / "train", SETTINGS)
     with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
         find_run(tmp_path / "runs" / "nowhere", SETTINGS)
-    for newest in (find_run(tmp_path / "runs", SETTINGS), run_to_resume(Path(), tmp_path / "runs", SETTINGS)):
-        assert newest.path == newer  # the last one written to, of all folders
+    assert find_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all folders
     with pytest.raises(RunNotFound):
-        run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
+        find_run(tmp_path / "elsewhere" / "train", SETTINGS)
 
 
 def test_training_is_no_league(tmp_path):

@@ -20,8 +20,6 @@ from league.ledger.ledger import Ledger
 from league.play.match import play_match
 from league.play.practice import practice_round
 from league.play.values import CAUSES, SeatOrderResult
-from league.rounds.snapshots import judge
-from league.settings.learners import Gate
 from league.standings.crossplay import CrossPlay
 from league.standings.history import history_of, points_by_seats
 from league.standings.ladder import ladder_of
@@ -111,18 +109,6 @@ def test_unreached_games_leave_the_ladder_as_if_not_played(blobs):
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(silent.payoffs(), short.payoffs(), strict=True))
     points = points_by_seats(scenarios, [left_out(legs[0], gone)])[legs[0].seats]
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
-
-
-def test_gate_compares_counted_games():
-    draw = np.random.default_rng(0)
-    own, theirs, before = (draw.uniform(0, 10, (3, 2, 60)) for _ in range(3))
-    groups, gone = np.arange(60), np.arange(60) % 20 == 3
-    kept = ~gone
-    for kind in ("points", "win_rate"):
-        gate = Gate(kind=kind)
-        missing = [np.where(gone, np.nan, points) for points in (own, theirs, before)]
-        part = [points[:, :, kept] for points in (own, theirs, before)]
-        assert judge(gate, *missing, groups, 1) == judge(gate, *part, groups[kept], 1)
 
 
 # -- practice --------------------------------------------------------------------------------------------------------

@@ -43,21 +43,10 @@ class Unready:
     def __init__(self):
         raise KeyError("a table that is not there")
 
-class Leaves:
-    traits = Traits(deterministic=True)
-    def __init__(self):
-        raise SystemExit(0)
-
-class Interrupts:
-    traits = Traits(deterministic=True)
-    def act(self, turns):
-        raise KeyboardInterrupt
-
 class Broken:
     def __call__(self, games, earned, scenarios):
         return earned * (1 if Path("mended").exists() else float("nan"))
 
-NUMBER = 3
 def nobody():
     return 3
 """

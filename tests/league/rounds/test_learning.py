@@ -97,16 +97,6 @@ def test_six_rounds_with_snapshots_and_decisions(six_rounds):
         ] == 5  # all others, the snapshot too
 
 
-def test_updates_do_not_change_snapshots(six_rounds):
-    _, folder = six_rounds
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        named = {member.blob for member in ledger.members() if member.blob}
-        named |= {state.blob for number in range(-1, 6) for state in ledger.states(number).values()}
-    for name in named:
-        assert name_of((folder / "blobs" / f"{name}.safetensors").read_bytes()) == name
-    assert len(named) == 2 * 7
-
-
 def test_blob_names_detect_damage(tmp_path):
     tensors = {"b": torch.arange(6.0).reshape(2, 3), "a": torch.tensor(3)}
     content = pack(tensors)

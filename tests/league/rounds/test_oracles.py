@@ -17,7 +17,6 @@ from league.ledger.ledger import Ledger
 from league.play.match import SEATING
 from league.play.values import Entrant, Member
 from league.rounds.dry_run import estimate
-from league.rounds.opponents import shares_of_newest
 from league.settings.read import ConfigError, parse
 from tests.killing import killed_and_resumed, run
 
@@ -112,26 +111,9 @@ def test_kills_and_workers_change_nothing(tmp_path, finished):
         assert fingerprint(tmp_path / name / "0001") == fingerprint(finished)
 
 
-def test_damaged_weights_of_an_oracle_are_made_again(tmp_path):
-    assert run("--config", write_settings(tmp_path)).returncode == 0
-    folder = tmp_path / "runs" / "0001"
-    before = fingerprint(folder)
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        blob = next(member.blob for member in ledger.members() if member.name == "oracle@1")
-    (folder / "blobs" / f"{blob}.safetensors").unlink()
-    assert run("--resume", folder).returncode == 0
-    assert fingerprint(folder) == before and (folder / "blobs" / f"{blob}.safetensors").exists()
-
-
 def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
     with pytest.raises(InputError, match="oracle@2"):
         read_member(finished, "oracle@2")
-
-
-def test_shares_of_past_oracles():
-    assert shares_of_newest(0.6, 3) == pytest.approx([0.6, 0.2, 0.2])
-    assert shares_of_newest(0.6, 1) == [1.0]
-    assert shares_of_newest(None, 4) == [0.25] * 4
 
 
 @pytest.mark.parametrize(

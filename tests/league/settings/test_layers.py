@@ -74,17 +74,12 @@ def test_source_of_any_combination_of_keys(use, dataset, scenarios):
     [
         # file                                  options                                   source       split
         ("scenarios: lewis, split: test", [], "lewis", "test"),
-        ("scenarios: lewis", [], "lewis", "train"),
         ("scenarios: lewis, split: test", ["use_dataset=true"], "self_play", None),
-        ("scenarios: lewis, split: test", ["dataset=dialogues"], "dialogues", "train"),
         ("scenarios: lewis, split: test", ["dataset=dialogues", "split=val"], "dialogues", "val"),
         ("scenarios: lewis, split: test", ["scenarios=uniform"], "uniform", None),
         ("scenarios: lewis, split: test", ["split=all"], "lewis", "all"),
-        ("scenarios: lewis, split: test", ["split=null"], "lewis", "train"),
         ("use_dataset: true, dataset: dialogues, split: val", ["use_dataset=false"], "uniform", None),
-        ("use_dataset: true, dataset: dialogues, split: val", ["scenarios=lewis"], "lewis", "train"),
         ("use_dataset: false, dataset: dialogues", ["use_dataset=true", "split=test"], "dialogues", "test"),
-        ("dataset: dialogues", ["dataset=self_play"], "self_play", None),
     ],
 )
 def test_later_source_replaces_the_earlier_one_and_its_split(file, options, source, split, tmp_path):
