@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dond_marl.errors import InputError, quote, suggest
+from dond_marl.errors import SHOWN, InputError, quote, suggest
 from dond_marl.files import open_regular
 from dond_marl.scenarios.sources import DATASETS
 
@@ -75,6 +75,8 @@ def read_yaml(content: bytes | str) -> tuple[Any, dict[Path, int]]:
         reason = " ".join(" ".join(part for part in (error.context, error.problem) if part).split())
         hint = " (a tab: indent with spaces)" if "'\\t'" in reason else ""
         raise YamlError(mark.line + 1 if mark else 1, f"not valid YAML: {reason}{hint}") from None
+    except RecursionError:
+        raise YamlError(1, "mappings and lists are nested too deep, or one holds itself") from None
 
 
 def write_yaml(data: Any) -> str:
@@ -115,7 +117,8 @@ def format_path(path: Path) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            text += f".{step}" if text else step
+            name = step if step.isprintable() and 0 < len(step) <= SHOWN else quote(step)
+            text += f".{name}" if text else name
     return text or "the whole file"
 
 
@@ -195,7 +198,8 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
     """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys."""
     layer = Layer(Origin(1, 0, "--set"))
     for number, override in enumerate(overrides, start=1):
-        origin = Origin(1, number, f"--set {override}")
+        short = override.isprintable() and len(override) <= SHOWN
+        origin = Origin(1, number, f"--set {override if short else quote(override)}")
         key, equals, text = override.partition("=")
         keys = tuple(part.strip() for part in key.split("."))
         if not equals or not all(keys):
