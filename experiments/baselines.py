@@ -38,7 +38,6 @@ from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import points_of_ten
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
-from league.api import check_league
 from league.bench import results
 from league.bench.arms import headline_of
 from league.bench.differences import SMALLEST_EFFECT
@@ -427,7 +426,6 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
 def _run_league(job: Job, config: Config) -> ArmRun:
     directory = RunDirectory(job.folder)
     practiced = job.folder / PRACTICED
-    check_league(config, resume=directory.ledger.is_file())
     run_league(config, directory, SilentWatcher(practiced), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()

@@ -11,7 +11,7 @@ import click
 
 from dond.cli.shell import FILE, SEED, config_option, print_line, set_option, trust_option, with_options
 from dond_marl.files import user_path
-from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
+from league.ledger.run_directory import RUNS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_names
 from league.settings.layers import preset
 from league.settings.read import load_config
@@ -50,7 +50,9 @@ class RunOptions(NamedTuple):
     def open_folder(self, output_dir: str | None, mark: str) -> RunDirectory:
         """The folder of the resumed run, or of a new one in ``output_dir``; ``mark``: the first file of such a run."""
         folder = RUNS if output_dir is None else user_path(output_dir)
-        return new_run(folder) if self.resume is None else run_to_resume(self.resume, folder, mark, print_line)
+        if self.resume is None:
+            return new_run(folder)
+        return find_run(folder if self.resume == Path() else self.resume, mark, print_line)
 
 
 def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any], Any]:

@@ -248,10 +248,10 @@ def test_hints_are_withheld_only_in_training():
 def test_practices_in_one_process_share_model_and_budget():
     told = {"mode": "llm", "provider": "groq", "max_requests": 7, "options": {"max_seconds": 9.0}}
     first, second = (league_hint_schedule(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
-    assert first.hinter is second.hinter and first.tally is not second.tally
+    assert first.hinter.partner is second.hinter.partner and first.tally is not second.tally
     assert (second.cadence_k, second.dropout) == (2, 0.2)
-    assert league_hint_schedule(HintsConfig(**{**told, "max_requests": 8})).hinter is not first.hinter
+    assert league_hint_schedule(HintsConfig(**{**told, "max_requests": 8})).hinter.partner is not first.hinter.partner
     asked = [league_hint_schedule(HintsConfig(mode="expert", expert="llm(provider=groq)")) for _ in range(2)]
-    assert asked[0].hinter is asked[1].hinter, "an expert that is a language model has a budget too"
+    assert asked[0].hinter.partner is asked[1].hinter.partner, "an expert that is a language model has a budget too"
     free = [league_hint_schedule(HintsConfig(mode="random")) for _ in range(2)]
     assert free[0].hinter is not free[1].hinter and league_hint_schedule(HintsConfig()) is None
