@@ -17,7 +17,15 @@ from league.play.hinters import (
 from league.play.occupant_kinds import kinds_in
 from league.play.values import TrainTask
 from league.rounds.matchmaking import matchmaking_in_words
-from league.rounds.planner import RoundPlan, describe, first_states, members_of, plan_round, rounds_of_practice
+from league.rounds.planner import (
+    RoundPlan,
+    check_start,
+    describe,
+    first_states,
+    members_of,
+    plan_round,
+    rounds_of_practice,
+)
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
 from league.standings.history import History
@@ -38,6 +46,7 @@ class LeagueSize(NamedTuple):
 def plan_lines(config: Config) -> list[str]:
     """The plan of a league and its size, a line each; nothing is stored. Raises as :func:`estimate` does."""
     source = config.env.open_source()
+    check_start(config)
     size, first = estimate(config)
     names = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
     return [

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dond_marl.occupants import seat_occupant
+from league.play.devices import check_devices
 from league.play.provenance import league_ancestries
 from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
 from league.rounds.matchmaking import matchmaking_in_words
@@ -45,6 +47,16 @@ class RoundPlan(NamedTuple):
     def tasks(self) -> tuple[TrainTask | MatchTask, ...]:
         """All tasks, numbered from 0; practice first because it takes longest."""
         return (*self.training, *self.matches)
+
+
+def check_start(config: Config) -> None:
+    """Check that the learners' devices are there and that each member can be seated, before anything is played.
+
+    Raises :class:`league.play.devices.DeviceError` and :class:`dond_marl.errors.InputError`.
+    """
+    check_devices(config.learners)
+    for member in (*config.members, *config.gate, *config.heldout):
+        seat_occupant(member.spec)
 
 
 def members_of(config: Config) -> tuple[Member, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dond_marl.occupants import ANYTHING, NOTHING, check_needs, seat_occupant
+from dond_marl.occupants import ANYTHING, NOTHING, check_needs
 from dond_marl.records.files import write_atomically
 from league.figures.rows import Figures
 from league.ledger.ledger import Ledger
@@ -17,11 +17,10 @@ from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.trackers import Trackers
 from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupants, refuse_other_settings
 from league.play.backends import Backend, InProcess, cores
-from league.play.devices import check_devices
 from league.play.match import SEATING
 from league.play.provenance import league_ancestries, occupants_of
 from league.play.values import LearnerState, MatchResult, Member, Round, TrainResult, machine
-from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
+from league.rounds.planner import RoundPlan, check_start, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
 from league.rounds.watching import LeagueProgress, Watcher
 from league.settings.read import Config, dump
@@ -76,14 +75,15 @@ def run_league(
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
         if ledger.has_begun:
             config = _resume(config, directory, ledger, watcher)
+            check_start(config)
         elif config is not None:  # a new run, or one killed before its start was written
+            check_start(config)
             _begin(config, directory, ledger)
         else:
             raise RunError(
                 f"{directory.path}: the run was stopped before its settings were written, so it cannot be resumed; "
                 "start it again with --config FILE"
             )
-        check_devices(config.learners)
         write_atomically(directory.path / "config.yaml", ledger.settings())
         if config.env.partner != EnvConfig().partner:
             watcher.warn("env.partner sets the partner of a single agent; a league does not use it")
@@ -137,8 +137,6 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
 
 def _begin(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
     """Write the start of a new run."""
-    for member in (*config.members, *config.gate, *config.heldout):
-        seat_occupant(member.spec)
     notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
     meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
     ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))

@@ -64,6 +64,21 @@ HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start
 BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
+OTHER_NAMES = {  # of keys, in other libraries
+    "lr": "learning_rate",
+    "lam": "gae_lambda lambda",
+    "clip": "clip_range clip_coef",
+    "epochs": "n_epochs update_epochs",
+    "minibatch": "batch_size minibatch_size",
+    "ent": "entropy ent_coef entropy_coef",
+    "vf": "vf_coef value_coef",
+    "grad_norm": "max_grad_norm",
+    "rollout": "n_steps",
+    "num_envs": "n_envs",
+    "num_train_steps": "total_timesteps steps",
+    "algo": "algorithm",
+    "partner": "opponent",
+}
 LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
@@ -341,12 +356,16 @@ def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
 def suggest_key(path: Path, model: type[BaseModel]) -> str:
     """A suggestion for the unknown key at ``path``: a similar key of its section, or one of that name elsewhere."""
     key = str(path[-1])
-    if text := suggest(key, fields_at(path[:-1], model)):
+    name = next((ours for ours, aliases in OTHER_NAMES.items() if key in aliases.split()), key)
+    section_keys = fields_at(path[:-1], model)
+    if name in section_keys:
+        return f" (did you mean {name!r}?)"
+    if text := suggest(key, section_keys):
         return text
-    for section in model.model_fields:
-        if key in fields_at((section,), model):
-            return f" (did you mean '{section}.{key}'?)"
-    return f" (did you mean {key!r}, a key of the top level?)" if key in model.model_fields else ""
+    for section, field in model.model_fields.items():
+        if isinstance(field.annotation, type(BaseModel)) and name in fields_at((section,), model):
+            return f" (did you mean '{section}.{name}'?)"
+    return f" (did you mean {name!r}, a key of the top level?)" if name in model.model_fields else ""
 
 
 def fields_at(path: Path, model: Any) -> dict[str, FieldInfo]:
