@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from dond.table.session import write_down
 from dond.web.league_follower import DAMAGED, Follower
-from dond_marl.errors import Notice, UntrustedError, printable_text
-from dond_marl.files import atomic_replace
+from dond_marl.errors import Notice, UntrustedError
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import ANYTHING, Spec, expand_run_name, parse_spec, pin_spec, read_spec
 from dond_marl.records.record import record_of, to_line
 from league import open_league
-from league.bench.results import append
-from league.ledger.ledger import SETTINGS_DIGEST, Ledger, LedgerError, ReadLedger, _digest
-from league.play.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
+from league.ledger.ledger import SETTINGS_DIGEST, Ledger, _digest
 from league.settings.layers import presets_folder, read_yaml, write_yaml
-from partners.network.checkpoint import pack
 from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -326,111 +319,4 @@ def test_readers_say_that_rows_were_changed(command, honest, tmp_path):
         assert DAMAGED in follower.view().headline
 
 
-def test_scenarios_of_another_length_are_damage(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger:
-        ledger._db.execute("UPDATE rounds SET scenarios = zeroblob(1000000)")
-        seal(ledger, ledger.settings())
-    done = in_process("league", "--resume", tmp_path / "0001")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger, pytest.raises(LedgerError):
-        ledger.scenarios(0)
-
-
-def test_names_of_members_that_move_a_cursor_are_refused(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger:
-        ledger._db.execute("PRAGMA foreign_keys = OFF")
-        ledger._db.execute("UPDATE members SET member = ? WHERE position = 0", ("\x1b]0;mine\x07",))
-        seal(ledger, ledger.settings())
-    done = in_process("report", "--run", tmp_path / "0001")
-    assert done.returncode == 1 and "\x1b" not in done.stdout + done.stderr and "cannot be printed" in done.stderr
-    assert printable_text("a\tb\n\x1b[2J\u202e") == "a\tb\n\\x1b[2J\\u202e"
-
-
-def test_members_that_are_no_spec_are_refused(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    with Ledger(tmp_path / "0001" / "ledger.sqlite") as ledger:
-        ledger._db.execute("UPDATE members SET spec = 'a b' WHERE member = 'file'")
-        with pytest.raises(LedgerError, match="is no occupant"):
-            ledger.members()
-
-
-def test_study_is_not_exported_through_a_link(tmp_path):
-    (tmp_path / "own").mkdir()
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "export").symlink_to(tmp_path / "own")
-    done = in_process("study", "export", tmp_path / "study")
-    assert done.returncode == 1 and "is a link" in done.stderr and not any((tmp_path / "own").iterdir())
-
-
-def test_other_tables_than_ours_are_refused(honest, tmp_path):
-    shutil.copytree(honest, tmp_path / "0001")
-    path = tmp_path / "0001" / "ledger.sqlite"
-    with closing(sqlite3.connect(path)) as writer, writer:
-        writer.execute("ALTER TABLE members RENAME TO stored")
-        writer.execute("CREATE VIEW members AS SELECT * FROM stored")
-    for ledger in (Ledger, ReadLedger):
-        with pytest.raises(LedgerError):
-            ledger(path)
-
-
 # -- Names and links that another person puts into a run damage no file of the user's
-
-
-@pytest.fixture
-def run(honest, tmp_path) -> Path:
-    """A copy of the run, as another person would send it."""
-    return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
-
-
-@pytest.fixture
-def mine(tmp_path) -> Path:
-    """A file of the user's, outside the run."""
-    path = tmp_path / f"model{SUFFIX}"
-    path.write_text("mine")
-    return path
-
-
-def test_a_path_in_place_of_a_blobs_name_deletes_nothing(run, mine):
-    with Ledger(run / "ledger.sqlite") as ledger:
-        last = ledger.next_round - 1
-        expected = ledger.fingerprint()
-        ledger._db.execute("UPDATE states SET blob = ? WHERE round = ?", (str(mine.with_suffix("")), last))
-        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(last), last))
-    assert in_process("league", "--resume", run).returncode == 0
-    with ReadLedger(run / "ledger.sqlite") as ledger:
-        assert ledger.fingerprint() == expected  # the round was played again
-    assert mine.read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["PATH", "../model", "A" * 64, "a" * 63, "a" * 64 + "\n", "a" * 64 + "/.."])
-def test_blobs_have_digests_as_names(name, mine, tmp_path):
-    name = str(mine.with_suffix("")) if name == "PATH" else name
-    folder = tmp_path / "blobs"
-    before, now = write_blob(folder, pack({}, {RESERVOIR_KEY: name})), write_blob(folder, pack({}))
-    forget_reservoir(folder, before, now)
-    assert mine.exists()
-    with pytest.raises(BlobError, match="no name of weights"):
-        read_content(folder, name)
-
-
-def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):
-    path = tmp_path / "page.html"
-    path.symlink_to(mine)
-    names = set()
-    for text in ("one", "two"):
-        with atomic_replace(path) as temporary:
-            temporary.write_text(text)
-            names.add(temporary.name)
-    assert len(names) == 2 and not path.is_symlink() and path.read_text() == "two" and mine.read_text() == "mine"
-
-
-def test_nothing_is_added_to_a_link(mine, tmp_path):
-    (tmp_path / "games.jsonl").symlink_to(mine)
-    state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
-    with pytest.raises(OSError, match="is a link"):
-        write_down(record_of(state, ("human", "tough")), tmp_path / "games.jsonl")
-    with pytest.raises(OSError, match="is a link"):
-        append(tmp_path / "games.jsonl", {})
-    assert mine.read_text() == "mine"

@@ -17,7 +17,6 @@ from dond_marl.solvers.values import response_value
 from league.bench.run import exploitability_of, submission_of_spec
 from league.evaluation.adversary import adversary_gains, exploiter_points
 from league.evaluation.exploitability import best_known_response, response_values
-from partners.best_response import BestResponse
 
 LEWIS = open_source("lewis", split="paper_test")
 RULES = Rules(6)
@@ -69,13 +68,6 @@ def test_memory_has_no_response_by_odds():
         best_known_response(seat_occupant("linear"), open_source("uniform"), Rules())
 
 
-def test_response_without_contexts_has_no_value():
-    with pytest.raises(NotComputable):
-        BestResponse("linear").value(0, RULES, "lewis")
-    with pytest.raises(NotComputable):
-        BestResponse("random", prior_contexts(LEWIS, 0)).value(0, RULES, "lewis")
-
-
 def test_revealed_values_replace_the_prior():
     reply = best_known_response(seat_occupant("linear"), LEWIS, RULES, revealed=True)
     hidden, linear = best_known_response(seat_occupant("linear"), LEWIS, RULES), seat_occupant("linear")
@@ -125,15 +117,6 @@ def test_choice_and_measurement_of_a_random_policy_have_other_noise():
 def test_gain_from_a_policy_with_memory_is_not_negative():
     gains = adversary_gains(partial(seat_occupant, "concession_rule"), seeds=(1,), decisions=FEW)
     assert min(gains["gain"]) >= 0 and gains["chosen"] == [1, 1]
-
-
-@pytest.mark.slow
-def test_workers_change_no_gain():
-    first, second = (
-        adversary_gains(partial(seat_occupant, "pushover"), seeds=(1, 2), decisions=FEW, workers=workers)
-        for workers in (1, 2)
-    )
-    assert first == second
 
 
 @pytest.mark.slow

@@ -156,12 +156,6 @@ def test_game_of_crossplay_orientation():
     assert first[0, 1] == mean[0, 0, 1] and second[0, 1] == mean[1, 1, 0]
 
 
-def test_twenty_members():
-    rng = np.random.default_rng(0)
-    joint = max_welfare_cce(MetaGame(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
-    assert joint.gap < 1e-8 and joint.welfare > 18
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_column_generation_equals_the_full_program(seed):
