@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from league.bench.run import Opponents, Submission
     from league.evaluation.diagnosis import Diagnosis
     from league.evaluation.evaluate import Evaluation
-    from league.evaluation.exploitability import Probe
-    from league.evaluation.final import FinalEvaluation
+    from league.figures.rows import Figures
     from league.settings.read import Config
     from league.settings.sections import BackendConfig
     from league.settings.training import TrainConfig
@@ -139,7 +138,7 @@ class EvaluatedPair(PrintedResult):
     """One member against one partner, with the best response and solution points. Prints as the command's tables."""
 
     evaluation: Evaluation
-    probe: Probe | None = None
+    probe: Figures | None = None
     diagnosis: Diagnosis | None = None
 
     @property
@@ -165,7 +164,7 @@ class EvaluatedPair(PrintedResult):
 class EvaluatedLeague(PrintedResult):
     """The final evaluation of a league's main members. Prints as the command's tables."""
 
-    evaluation: FinalEvaluation
+    evaluation: Figures
 
 
 @dataclass(frozen=True, repr=False)
@@ -432,7 +431,7 @@ class Pair:
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
 
-    def probe(self) -> Probe:
+    def probe(self) -> Figures:
         """Gains of better responses and of more information. Raises :class:`InputError` for unnamed partners."""
         from league.evaluation.exploitability import probe
 
@@ -446,7 +445,7 @@ class Pair:
 
         return diagnose(
             self.player if self.player.traits.remote else self.member,  # its limits hold for all of it
-            self.against, evaluation.scenarios, self.rules, seed=self.seed,
+            self.against, evaluation.terms.scenarios, self.rules, seed=self.seed,
             confidence=self.confidence, report=report, exact=self.exact, name=occupant_name(self.member),
         )  # fmt: skip
 
@@ -560,7 +559,7 @@ def evaluate_league(
     :class:`league.evaluation.of_run.NothingToEvaluate` and what opening the ledger raises.
     """
     from league.evaluation.of_run import evaluate_run
-    from league.results.pair import final_sections
+    from league.tables.final import final_sections
 
     directory = find_run(run)
     final = evaluate_run(

@@ -79,7 +79,7 @@ def test_one_file_of_scenarios_serves_league_training_and_evaluation(here):
     source = {"env.scenarios": "own.txt"}
     assert play_league("league_scripted.yaml", {**SMALL, **source}, seed=4).points
     pair = evaluate_pair("tough", scenarios="own.txt", max_turns=4)
-    assert pair.evaluation.scenarios.size == 2 and pair.evaluation.source.label == "uniform, own.txt"
+    assert pair.evaluation.terms.scenarios.size == 2 and pair.evaluation.terms.source.label == "uniform, own.txt"
     assert 0 <= train(settings={"env.partner": "tough", "env.max_turns": 3, **TRAINING, **source}).points.mean <= 10
 
 

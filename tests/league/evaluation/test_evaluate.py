@@ -22,21 +22,9 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.solvers.efficiency import efficiency_of
 from dond_marl.solvers.solve import solve
-from league.evaluation.evaluate import (
+from league.evaluation.evaluate import FAIR, HUMANS, LARGEST, LAST, NASH, evaluate, human_figures, ultimatum_seat
+from league.evaluation.exploitability import (
     BEST,
-    FAIR,
-    HUMANS,
-    LARGEST,
-    LAST,
-    NASH,
-    evaluate,
-    human_figures,
-    ultimatum_seat,
-)
-from league.evaluation.exploitability import compare_with_equilibrium
-from league.evaluation.matches import BOTH, VIEWS, PlayError
-from league.figures.rows import figures_document, read_figures
-from league.results.pair import (
     COMPARED,
     EQUILIBRIUM,
     EXPLOITABILITY,
@@ -45,9 +33,11 @@ from league.results.pair import (
     SAFETY,
     SELF_PLAY,
     VALUE,
-    pair_figures,
-    pair_sections,
+    compare_with_equilibrium,
 )
+from league.evaluation.matches import BOTH, VIEWS, PlayError
+from league.figures.rows import figures_document, read_figures
+from league.results.pair import pair_figures, pair_sections
 from partners.equilibrium import table_for
 from partners.rosters import TRAIN, roster
 from tests.command import dond, in_process
@@ -166,12 +156,12 @@ def test_no_line_exceeds_the_frontier(small):
     assert means(of[NASH], "nash", "pareto", "hits_nash") == pytest.approx([1, 1, 1])
     assert means(of[FAIR], "egalitarian", "pareto", "hits_max_min") == pytest.approx([1, 1, 1])
     assert means(of[LARGEST], "welfare", "pareto", "hits_utilitarian") == pytest.approx([1, 1, 1])
-    assert of[LARGEST].joint.mean == pytest.approx(solve(small.scenarios).joint.mean())
+    assert of[LARGEST].joint.mean == pytest.approx(solve(small.terms.scenarios).joint.mean())
     for figures in of.values():
         assert figures.joint.mean <= of[LARGEST].joint.mean + 1e-9
         assert figures.product.mean <= of[NASH].product.mean + 1e-9
         assert figures.smaller.mean <= of[FAIR].smaller.mean + 1e-9
-    corners = frontier(small.scenarios)
+    corners = frontier(small.terms.scenarios)
     for figures in of.values():
         most = np.interp(figures.points.mean, *corners.T)
         assert figures.left.mean <= most + 0.01  # a chord of the polygon is a little inside

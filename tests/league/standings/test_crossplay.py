@@ -14,12 +14,13 @@ from dond_marl.game import Ending, Scenario
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.solvers.solve import solve
 from dond_marl.statistics import Estimate
+from league.evaluation.exploitability import BEST
+from league.evaluation.final import BEGAN
 from league.figures.rows import FigureRow, Figures
 from league.play.values import FACTS, SeatOrderResult
 from league.standings.crossplay import CrossPlay, lead, write_crossplay
 from league.standings.history import CurvePoint
 from league.standings.ladder import ladder_of, write_ladder
-from league.tables.final import BEGAN, RESPONSE
 from league.tables.verdict import leader, verdict_of
 
 # Two scenarios. In the second the pool is worth 20 to seat_0, so that its 10 points there are 5 of ten.
@@ -197,10 +198,7 @@ def test_verdict_compares_points_and_gains_with_the_start():
             FigureRow("main", name, "share", "seat_0", x, x, x, 9, "share")
             for name, x in (("tough", 0.59), ("bob", 0.9))
         ),
-        *(
-            FigureRow("main", RESPONSE, "gain", seat, x, x, x, note="exact")
-            for seat, x in (("seat_0", 1), ("seat_1", 2))
-        ),
+        *(FigureRow("main", BEST, "gain", seat, x, x, x, note="exact") for seat, x in (("seat_0", 1), ("seat_1", 2))),
         *(FigureRow("main", BEGAN, "gain", seat, 4.0, 4.0, 4.0, note="exact") for seat in ("seat_0", "seat_1")),
     ]
     cross, curve = CrossPlay(["main"]), [point(0, 1.2, 0.0), point(1, 5.0, 3.3), point(2, 6.6, 2.2)]
