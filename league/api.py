@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError, RunFailure, quote, require_library
 from dond_marl.files import user_path
@@ -28,7 +28,7 @@ from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_r
 from league.ledger.run_names import expand_run_names
 from league.play.devices import check_devices
 from league.tables.blocks import Section
-from league.tables.plain import plain_text
+from league.tables.plain import FOLDER, plain_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +67,12 @@ def _silent(_: object) -> None:
 class PrintedResult:
     """A result of this API; it prints as ``text``, the tables of the command, and in a notebook as HTML tables."""
 
-    text: str = field(compare=False, kw_only=True)
-    sections: tuple[Section, ...] = field(default=(), compare=False, kw_only=True)  # of the text
+    sections: tuple[Section, ...] = field(compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The sections as text of :data:`WIDTH` columns."""
+        return plain_text(self.sections, WIDTH)
 
     def __repr__(self) -> str:
         return self.text
@@ -76,7 +80,7 @@ class PrintedResult:
     def _repr_html_(self) -> str:
         from league.tables.markdown import section_html
 
-        return "".join(map(section_html, self.sections)) or f"<pre>{escape(self.text)}</pre>"
+        return "".join(map(section_html, self.sections))
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,17 +181,8 @@ class BenchmarkResult(PrintedResult):
 class DryRun(PrintedResult):
     """The plan of a run and its expensive queries; nothing was written."""
 
-
-class Shown(TypedDict):
-    """The output of a result: its fields ``text`` and ``sections``."""
-
-    text: str
-    sections: tuple[Section, ...]
-
-
-def show(*sections: Section) -> Shown:
-    """Sections, and the same as text of :data:`WIDTH` columns."""
-    return {"text": plain_text(sections, WIDTH), "sections": sections}
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
 
 
 # --- Training -------------------------------------------------------------------------------------------------------
@@ -262,7 +257,7 @@ def train(
 
     options: TrainConfig = _load(config, TrainConfig, settings, "training.seed", seed, folder, dry_run)
     if dry_run:
-        return DryRun(text="\n".join(plan_training(options)))
+        return DryRun(sections=(Section(FOLDER, "", tuple(plan_training(options))),))
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
     options = check_training(options)
@@ -272,7 +267,7 @@ def train(
     checkpoint = checkpoints_in(directory.path)[0]
     assert training.closing is not None
     points = training.closing.results[SAMPLED].points
-    return Trained(directory.path, checkpoint, points, **show(*score_sections(training, directory.path)))
+    return Trained(directory.path, checkpoint, points, sections=score_sections(training, directory.path))
 
 
 def clone_people(
@@ -368,13 +363,13 @@ def play_league(
     if dry_run:
         from league.rounds.dry_run import plan_lines  # loads PyTorch
 
-        return DryRun(text="\n".join(plan_lines(options)))
+        return DryRun(sections=(Section(FOLDER, "", tuple(plan_lines(options))),))
     directory = new_run(options.logging.output_dir)
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(ErrorOutput())
     outcome = run_league(options, directory, watcher, backend, report=on_round or _silent)
     ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
-    return PlayedLeague(directory.path, ladder, trust=True, **show(*league_sections(outcome, directory.path)))
+    return PlayedLeague(directory.path, ladder, trust=True, sections=league_sections(outcome, directory.path))
 
 
 def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
@@ -395,8 +390,8 @@ def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     standings, learns = ladder_of(cross, confidence), bool(config.learners)
 
     first = ladder(standings, (), confidence, 0, set(), learns=learns)
-    shown = show(first, crossplay(cross, standings, confidence))
-    return PlayedLeague(directory.path, tuple(standings), trust=trust, **shown)
+    sections = (first, crossplay(cross, standings, confidence))
+    return PlayedLeague(directory.path, tuple(standings), trust=trust, sections=sections)
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -537,7 +532,7 @@ def evaluate_pair(
         evaluation,
         pair.probe() if probe else None,
         pair.diagnose(evaluation) if diagnose else None,
-        **show(*pair_sections(evaluation, stored_human_line())),
+        sections=pair_sections(evaluation, stored_human_line()),
     )
 
 
@@ -565,7 +560,7 @@ def evaluate_league(
     final = evaluate_run(
         directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report, trust=trust
     )
-    return EvaluatedLeague(final, **show(*final_sections(final)))
+    return EvaluatedLeague(final, sections=final_sections(final))
 
 
 # --- Benchmark ------------------------------------------------------------------------------------------------------
@@ -664,7 +659,7 @@ def benchmark(
         report=report,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, **show(result_section(row)))
+    return BenchmarkResult(row, sections=(result_section(row),))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------
