@@ -22,18 +22,6 @@ LEWIS = open_source("lewis", split="paper_test")
 RULES = Rules(6)
 
 
-class Counted:
-    """Linear, which counts the turns of its queries."""
-
-    def __init__(self):
-        self.asked, self._inner = 0, seat_occupant("linear")
-        self.traits = self._inner.traits
-
-    def act(self, turns):
-        self.asked += turns.size
-        return self._inner.act(turns)
-
-
 @pytest.mark.parametrize(
     "name", ["tough", *(pytest.param(name, marks=pytest.mark.slow) for name in ("linear", "pushover"))]
 )
@@ -45,18 +33,6 @@ def test_response_value_is_exact(name):
         expected = best_response_value(partner, prior_contexts(LEWIS, seat), seat, RULES, prior=LEWIS.prior)
         assert value.exact and value.low == value.high == expected
         assert value == response_value(partner, LEWIS, RULES, seat)
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-def test_value_and_play_share_one_solution(seat):
-    model = Counted()
-    reply = best_known_response(model, LEWIS, RULES)
-    response_values(model, LEWIS, RULES, reply, {})
-    asked = model.asked
-    assert asked > 0
-    pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
-    rollout(pair, LEWIS.table, RULES, seed=0, index=(0,))
-    assert model.asked == asked
 
 
 def test_memory_has_no_response_by_odds():
@@ -112,11 +88,6 @@ def test_best_of_the_seeds_gains_from_an_easy_policy():
 def test_choice_and_measurement_of_a_random_policy_have_other_noise():
     chosen, measured = exploiter_points(partial(seat_occupant, "random"), 1, FEW)
     assert chosen != measured and chosen == pytest.approx(measured, abs=0.5)
-
-
-def test_gain_from_a_policy_with_memory_is_not_negative():
-    gains = adversary_gains(partial(seat_occupant, "concession_rule"), seeds=(1,), decisions=FEW)
-    assert min(gains["gain"]) >= 0 and gains["chosen"] == [1, 1]
 
 
 @pytest.mark.slow

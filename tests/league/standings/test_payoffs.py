@@ -154,7 +154,7 @@ def test_unplayed_cells_get_the_prediction():
     payoffs = payoffs_of(mean, games)
     shrunk = shrink(payoffs)
     assert shrunk.mean[0, 0, 3] == pytest.approx(7, abs=0.3)
-    filled = complete(payoffs)
+    filled = complete(payoffs.mean, payoffs.games)
     assert filled[0, 0, 3] == shrunk.mean[0, 0, 3] and filled[1, 0, 2] == mean[1, 0, 2]
 
 
