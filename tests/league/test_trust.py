@@ -53,7 +53,7 @@ RUN_TO_LOOK_AT = {  # commands that show a run, and succeed
 }
 RUN_TO_USE = {  # commands that would make members, and refuse
     "evaluate": ("evaluate", "--run", "RUN"),
-    "bench": (
+    "bench": [
         "bench",
         "run",
         "--run",
@@ -65,7 +65,7 @@ RUN_TO_USE = {  # commands that would make members, and refuse
         "--sample",
         "4",
         "--allow-uncommitted",
-    ),
+    ],
     "resume": ("league", "--resume", "RUN"),
 }
 COMMANDS = {**RUN_TO_LOOK_AT, **RUN_TO_USE}
@@ -127,10 +127,6 @@ class Planted:
             "heldout": pin_spec(parse_spec(evil)),
         }
         forge(self.run, self.specs, self.specs["file"])
-        for name in ("dond-marl", ".config/dond-marl"):  # settings of the user that the author would bring
-            (folder / name).mkdir(parents=True)
-            (folder / name / "trusted.json").write_text("{}")
-            (folder / name / "key").write_bytes(bytes(32))
 
 
 @pytest.fixture
@@ -145,26 +141,9 @@ def words_of(command: str, run: object, out: Path) -> list[str]:
     return [word.replace("RUN", str(run)).replace("OUT", str(out)) for word in COMMANDS[command]]
 
 
-def beside(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    return planted.run, tmp_path
-
-
-def inside_with_settings(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", ".config")
-    monkeypatch.setenv("DOND_MARL_HOME", "dond-marl")
-    return Path("runs/0001"), planted.folder
-
-
-@pytest.mark.parametrize(
-    ("command", "place"),
-    [
-        *((command, beside) for command in COMMANDS),
-        *((command, inside_with_settings) for command in ("export", "resume")),
-    ],
-)
-def test_a_planted_run_executes_and_sends_nothing(command, place, planted, service, tmp_path, monkeypatch):
-    run, folder = place(planted, tmp_path, monkeypatch)
-    done = in_process(*words_of(command, run, tmp_path), cwd=folder)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_planted_run_executes_and_sends_nothing(command, planted, service, tmp_path):
+    done = in_process(*words_of(command, planted.run, tmp_path), cwd=tmp_path)
     assert not planted.mark.exists() and not service.heard
     assert "the-secret" not in done.stdout + done.stderr and "Traceback" not in done.stderr
     if command in RUN_TO_LOOK_AT:
@@ -191,7 +170,6 @@ def test_own_run_that_needs_something_asks_when_it_is_resumed(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text(EVIL.replace("MARK", str(tmp_path / "executed")))
     text = SETTINGS.replace("FOLDER", "runs").replace("kind: pushover", "kind: 'evil.py:Evil'")
-    text = text.replace(", responses: exact", "")
     Path("league.yaml").write_text(text)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     refused = in_process("league", "--resume", "runs/0001")
@@ -221,10 +199,8 @@ def test_training_is_not_resumed_without_trust(tmp_path, monkeypatch):
     checkpoint = max(Path("runs/0001/checkpoints").glob("*.json"))  # its note names the partner
     Path("executed").unlink()
     Path("evil.py").unlink()
-    for command in (
-        ("bench", checkpoint, "--against", "heuristic", "--sample", "4", "--results", "r.jsonl", "--allow-uncommitted"),
-    ):
-        assert in_process(*command).returncode == 0
+    words = ("bench", checkpoint, "--against", "heuristic", "--sample", "4", "--results", "r.jsonl")
+    assert in_process(*words, "--allow-uncommitted").returncode == 0
 
 
 @pytest.mark.filterwarnings("ignore::dond_marl.errors.Notice")
