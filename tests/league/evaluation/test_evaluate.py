@@ -33,10 +33,10 @@ from league.evaluation.exploitability import (
     SAFETY,
     SELF_PLAY,
     VALUE,
-    compare_with_equilibrium,
+    equilibrium_rows,
 )
 from league.evaluation.matches import BOTH, VIEWS, PlayError
-from league.figures.rows import figures_document, read_figures
+from league.figures.rows import Figures, figures_document, read_figures
 from league.results.pair import pair_figures, pair_sections
 from partners.equilibrium import table_for
 from partners.rosters import TRAIN, roster
@@ -334,20 +334,24 @@ def test_probe_reports_gains(tmp_path, turns, values):
     assert "conceded" in done.stdout and "an equilibrium" in done.stdout
 
 
+def compared_with_equilibrium(name, source, rules):
+    """Less than an equilibrium by seat, more than one gets against itself by seat, and whether both are exact."""
+    rows = Figures({}, tuple(equilibrium_rows(name, seat_occupant(name), source, rules)))
+    found = [rows.row(name, "", COMPARED[field], seat) for field in ("shortfall", "advantage") for seat in SEATS]
+    return [row.low for row in found if row is not None], {row.note for row in found if row is not None}
+
+
 def test_no_comparison_without_a_table():
-    heuristic, lewis = seat_occupant("heuristic"), open_source("lewis")
-    assert compare_with_equilibrium(heuristic, lewis, Rules(11)) is None
-    assert compare_with_equilibrium(heuristic, lewis, Rules(1)) is None
-    assert compare_with_equilibrium(heuristic, open_source("uniform"), Rules(3)) is None
+    for source, turns in (("lewis", 11), ("lewis", 1), ("uniform", 3)):
+        assert compared_with_equilibrium("heuristic", open_source(source), Rules(turns)) == ([], set())
 
 
 @pytest.mark.slow
 def test_equilibrium_equals_itself():
-    itself = compare_with_equilibrium(seat_occupant("equilibrium"), open_source("lewis"), Rules(2))
-    assert itself.exact and itself.shortfall == pytest.approx((0, 0), abs=1e-5) == itself.advantage
-    nash_seeker = compare_with_equilibrium(seat_occupant("nash_seeker"), open_source("lewis"), Rules(2))
-    assert not nash_seeker.exact
-    assert nash_seeker.shortfall[0] > 1  # it opens with a fair offer where it could make an ultimatum
+    gains, notes = compared_with_equilibrium("equilibrium", open_source("lewis"), Rules(2))
+    assert gains == pytest.approx([0] * 4, abs=1e-5) and notes == {"exact"}
+    gains, notes = compared_with_equilibrium("nash_seeker", open_source("lewis"), Rules(2))
+    assert gains[0] > 1 and notes == {"bounds"}  # it opens with a fair offer where it could make an ultimatum
 
 
 @pytest.mark.slow
