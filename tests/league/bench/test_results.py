@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dond_marl.errors import InputError
@@ -27,6 +27,7 @@ def row(name: str = "somebody", **figures: float) -> dict:
     return seal_row({**empty, "submission": {"name": name}, "figures": figures, "clock": {"seconds": 1.0}})
 
 
+@settings(max_examples=20)
 @given(st.lists(NAMES, max_size=6))
 def test_lines_come_back_as_they_were_written(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("results") / "deep" / "bench.jsonl"

@@ -58,12 +58,6 @@ def test_cells_by_hand():
     assert math.isnan(payoffs.mean[0, 1, 1]) and math.isnan(payoffs.mean[2, 0, 0])
 
 
-def test_seats_are_independent():
-    cells = CrossPlay("ab")
-    add(cells, pack([SCENARIO]), {(0, 1): [(8, 3)], (1, 0): [(0, 0)]})
-    assert cells.payoffs().mean[:, :, ::-1].diagonal(axis1=0, axis2=2).tolist() == [[8, 0], [0, 3]]
-
-
 def test_error_needs_two_groups():
     cells = CrossPlay("ab")
     for scores in ([(8, 3)], [(4, 4)]):
