@@ -146,7 +146,7 @@ class GameBatch:
         Raises ``ValueError`` for a message that the rules forbid; in games without messages they are ignored.
         """
         act, oA = check_decisions(decisions, self.open)
-        messages = self._legal_messages(decisions)
+        messages = check_messages(decisions, self.rules, self.open)
         offers = are_offers(act)
         illegal = self._illegal_rows(act, oA, offers)
         oA = oA * offers
@@ -192,20 +192,6 @@ class GameBatch:
             cause=self._causes.T,
             messages=None if self._messages is None else self._messages.T,
         )
-
-    def _legal_messages(self, decisions: Decisions) -> Texts | None:
-        """The messages of ``decisions``, ``[open]``, ``None`` where the game takes none. Raises ``ValueError``."""
-        messages, rules = decisions.messages, self.rules
-        if messages is None or not rules.message_length:
-            return None
-        messages = np.asarray(messages, dtype=np.object_)
-        if messages.shape != (self.open,):
-            raise ValueError(f"messages of {self.open} games need shape ({self.open},); got {messages.shape}")
-        for message in set(messages.tolist()):
-            broken = rule_against_message(rules, message)
-            if broken is not None:
-                raise ValueError(broken)
-        return messages
 
     def _illegal_rows(self, act: Int8s, oA: Int8s, offers: Bools) -> Bools | None:
         """Mask of the rows that break a rule, ``None`` for none. Raises :class:`IllegalAct` under ``"raise"``."""
@@ -308,6 +294,20 @@ def check_decisions(decisions: Decisions, size: int) -> tuple[Int8s, Int8s]:
     if oA.dtype != np.int8:
         oA = np.clip(oA, -1, 127)  # out of every pool either way
     return act.astype(np.int8), np.ascontiguousarray(oA.T, dtype=np.int8)
+
+
+def check_messages(decisions: Decisions, rules: Rules, size: int) -> Texts | None:
+    """The messages of ``decisions``, ``[size]``, ``None`` where the game takes none. Raises ``ValueError``."""
+    if decisions.messages is None or not rules.message_length:
+        return None
+    messages = np.asarray(decisions.messages, dtype=np.object_)
+    if messages.shape != (size,):
+        raise ValueError(f"messages of {size} games need shape ({size},); got {messages.shape}")
+    for message in set(messages.tolist()):
+        broken = rule_against_message(rules, message)
+        if broken is not None:
+            raise ValueError(broken)
+    return messages
 
 
 def _seal(array: Int8s) -> Int8s:

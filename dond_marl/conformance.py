@@ -58,7 +58,7 @@ def check_partner(
     """Check ``partner`` in ``games`` games of each kind, with at most ``max_count`` items of a type.
 
     ``games``: by default 4, or 1 where answers are expensive. ``sources`` and ``variants`` (rules, and whether values
-    are revealed) restrict the kinds to those that it supports. ``report`` first gets the number of decisions.
+    are revealed) restrict the kinds to those that it supports. ``report`` gets the number of decisions, and the result.
     Raises :class:`AssertionError` naming the first violation and its position, and ``ValueError`` for other ``games``.
     """
     _check_kind(partner)
@@ -77,6 +77,7 @@ def check_partner(
             _check_pure(partner, position, decisions, rng)
             copied = _ask(copy, position.where, position.turns)
             _expect_same(partner, position.where, decisions, copied, "after pickling")
+    report(f"{partner_name(partner)} passes all checks")
 
 
 def check_in_another_process(

@@ -156,9 +156,6 @@ class _Brief(reprlib.Repr):
     def repr_str(self, x: str, level: int) -> str:  # noqa: ARG002  # what reprlib asks
         return repr(x) if len(x) <= SHOWN else f"{x[:SHOWN]!r}… ({len(x):,} characters)"
 
-    def repr_bytes(self, x: bytes, level: int) -> str:  # noqa: ARG002  # what reprlib asks
-        return repr(x) if len(x) <= SHOWN else f"{x[:SHOWN]!r}… ({len(x):,} bytes)"
-
     def repr_int(self, x: int, level: int) -> str:
         return f"a whole number of {x.bit_length():,} bits" if x.bit_length() > 256 else super().repr_int(x, level)
 

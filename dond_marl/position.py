@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from dond_marl.errors import InputError, quote
-from dond_marl.game import Act, Action, Rules, Triple
+from dond_marl.game import Act, Action, Rules, Triple, rest, worth
 from dond_marl.randomness import derive_uniforms
 from dond_marl.seats import NO_ACT_YET, Decisions, Traits, Turns, decide
 
@@ -26,6 +26,7 @@ from dond_marl.seats import NO_ACT_YET, Decisions, Traits, Turns, decide
 # that the other seat has ended, nothing arrives here.
 WAITING, LEAST_WAITING = 4, 200
 
+remainder = rest  # under the name that programs import
 Reply = Callable[["Position"], Any]  # of one game: an Act, or an act with the items to keep
 
 
@@ -61,13 +62,13 @@ class Position(NamedTuple):
     def talk(self) -> list[tuple[bool, Act, Triple | None]]:
         """The acts so far, in order: whether it is this seat's, the act, and what it offers to *this* seat."""
         return [
-            (is_own, Act(act), keep if is_own or keep is None else remainder(self.pool, keep))
+            (is_own, Act(act), keep if is_own or keep is None else rest(self.pool, keep))
             for is_own, act, keep in self.acts
         ]
 
     def worth(self, items: Triple) -> int:
         """The worth of ``items`` to this seat, in points."""
-        return sum(value * number for value, number in zip(self.values, items, strict=True))
+        return worth(self.values, items)
 
     def splits(self) -> list[Triple]:
         """All that the seat may keep, ordered by books, then hats, then balls."""
@@ -92,15 +93,10 @@ class Position(NamedTuple):
         past = self._replace(acts=acts, turns_left=self.max_turns - turn, last_act=acts[-1][1] if acts else None)
         claims = past.other_claims()
         return past._replace(
-            offer=remainder(self.pool, claims[-1]) if claims else (0, 0, 0),
+            offer=rest(self.pool, claims[-1]) if claims else (0, 0, 0),
             can_agree=past.last_act is not None and past.last_act <= Act.INSIST,
             luck=tuple(derive_uniforms(np.array(self.character), turn).tolist()),
         )
-
-
-def remainder(pool: Triple, items: Triple) -> Triple:
-    """The part of the pool that ``items`` leave."""
-    return pool[0] - items[0], pool[1] - items[1], pool[2] - items[2]
 
 
 @lru_cache(maxsize=1024)

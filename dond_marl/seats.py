@@ -183,6 +183,7 @@ class Hints(NamedTuple):
     oA: Int8s  # [B, 3]
     confidence: Floats  # [B] in [0, 1]
     available: Bools  # [B] where False the rest is neutral
+    cause: Int8s | None = None  # [B] a Cause: why it is unavailable, or a fallback (MISSING); None: not stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +316,12 @@ def turns_after(
     offers: Int8s,
     offer_for_me: Int8s,
     partner_utilities: Int8s | None = None,
+    messages: Texts | None = None,
 ) -> Turns:
     """The turns after the histories ``acts[t, B]``, ``offers[t, 3, B]``, without hints or noise: queries outside games.
 
     The other arrays are ``[B, 3]``; ``offer_for_me``: what the partner's latest claim leaves, zeros before its first.
+    ``messages[t, B]``: those of the acts, ``None`` for none.
     """
     turns_taken, size = acts.shape
     last = acts[-1] if turns_taken else constant(NO_ACT_YET, np.int8, size)
@@ -330,7 +333,7 @@ def turns_after(
         counts=counts,
         my_utilities=my_utilities,
         partner_utilities=constant(0, np.int8, size, 3) if partner_utilities is None else partner_utilities,
-        history=History(acts, offers, turns_taken),
+        history=History(acts, offers, turns_taken, messages=messages),
         last_partner_act=last,
         last_partner_offer_for_me=offer_for_me,
         turns_remaining=constant(rules.max_turns - turns_taken, np.int8, size),

@@ -38,7 +38,6 @@ from dond_marl.records.files import write_atomically
 from dond_marl.scenarios.sources import ScenarioSource, open_source
 from dond_marl.statistics import points_of_ten
 from experiments.kit import RESULTS, experiment_command, show_sections, table_section
-from league.api import check_league
 from league.bench import results
 from league.bench.arms import headline_of
 from league.bench.differences import SMALLEST_EFFECT
@@ -61,7 +60,8 @@ from league.ledger.run_directory import PROGRESS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.play.backends import in_processes
 from league.play.match import SEATING
-from league.play.values import Entrant, MatchResult, Member, TrainResult
+from league.play.values import Entrant, Member, TrainResult
+from league.results.progress import ErrorOutput, QuietWatcher
 from league.rounds.dry_run import matches_in_all, snapshots_at_most
 from league.rounds.planner import first_states, members_of, plan_round, rounds_of_practice
 from league.rounds.runner import run_league
@@ -71,7 +71,6 @@ from league.settings.read import Config, dump, load_config
 from league.settings.sections import BackendConfig, Occupant, PathText, Section, wrong
 from league.settings.training import TrainConfig
 from league.standings.history import History
-from league.standings.ladder import Standing
 from league.tables.blocks import Section as TableSection
 from league.tables.markdown import report_markdown
 from league.training.training import train
@@ -389,19 +388,14 @@ def submission_of(job: Job, run: ArmRun) -> Submission:
     return submission._replace(seed=seed, acts=run.acts, settings_sha256=job.digest)
 
 
-class SilentWatcher:
+class SilentWatcher(QuietWatcher):
     """A progress watcher that prints nothing and records the acts of each practice of a league."""
 
     def __init__(self, practiced: Path) -> None:
+        super().__init__(ErrorOutput())
         self.practiced = practiced
 
     def warn(self, _message: str) -> None: ...
-    def on_open(self, *_: object) -> None: ...
-    def on_analysis(self, _message: str) -> None: ...
-    def on_step(self, _message: str) -> None: ...
-    def tick(self) -> None: ...
-    def on_match(self, _progress: LeagueProgress, _result: MatchResult) -> None: ...
-    def on_commit(self, _progress: LeagueProgress, _standings: list[Standing]) -> None: ...
 
     def on_update(self, _training: object) -> bool:
         return True
@@ -418,7 +412,6 @@ class SilentWatcher:
 
 
 def _run_training(job: Job, config: TrainConfig) -> ArmRun:
-
     watcher = SilentWatcher(job.folder / PRACTICED)
     training, _ = train(config, RunDirectory(job.folder), watcher)
     with (job.folder / PROGRESS).open(newline="", encoding="utf-8") as file:
@@ -433,7 +426,6 @@ def _run_training(job: Job, config: TrainConfig) -> ArmRun:
 def _run_league(job: Job, config: Config) -> ArmRun:
     directory = RunDirectory(job.folder)
     practiced = job.folder / PRACTICED
-    check_league(config, resume=directory.ledger.is_file())
     run_league(config, directory, SilentWatcher(practiced), BackendConfig(kind="local"))
     with Ledger(directory.ledger) as ledger:
         members, states = ledger.members(), ledger.states()
@@ -521,15 +513,13 @@ def run_jobs(
     workers: int,
     report: Callable[[str], None],
     *,
-    sample: int | None = None,
-    labels: bool = False,
-    adversary: bool = False,
     logging: Logging | None = None,
+    **terms: Any,
 ) -> Iterator[ArmResult]:
     """Run and measure every job, appending new rows to the results file ``path``; yields finished and new ones.
 
-    ``report`` reports progress; ``sample``, ``labels``, ``adversary``: as for :func:`league.bench.run.measure`;
-    ``logging``: of evaluations against the rosters test2 and test3. Raises what training and measuring raise.
+    ``report`` reports progress; ``logging``: of evaluations against the rosters test2 and test3; ``terms``: ``sample``,
+    ``labels`` and ``adversary``, as for :func:`league.bench.run.measure`. Raises what training and measuring raise.
     """
     stored = read_rows(path)
     waiting = []
@@ -538,7 +528,7 @@ def run_jobs(
         if run is not None and not unknown:
             yield ArmResult(job, run, _find_rows(stored, job, against))
         else:
-            waiting.append((job, unknown, sample, labels, adversary, logging))
+            waiting.append((job, unknown, terms, logging))
     if len(waiting) < len(jobs):
         report(f"{len(jobs) - len(waiting)} of {len(jobs)} are finished and measured already")
     for number, (_, measured) in enumerate(in_processes(_run_and_measure, waiting, workers), start=1):
@@ -556,12 +546,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def _run_and_measure(
-    job: Job,
-    against: Sequence[Opponents],
-    sample: int | None,
-    labels: bool,
-    adversary: bool,
-    logging: Logging | None,
+    job: Job, against: Sequence[Opponents], terms: dict[str, Any], logging: Logging | None
 ) -> ArmResult:
     import torch
 
@@ -569,17 +554,10 @@ def _run_and_measure(
     try:
         run = run_job(job)
         submission = submission_of(job, run)
-        rows = [
-            measure(
-                submission,
-                opponents,
-                sample=sample,
-                labels=labels,
-                adversary=adversary and opponents.name not in (*OF_PEOPLE, *LOGGED),
-                logging=logging if opponents.name in LOGGED else None,
-            )
-            for opponents in against
-        ]
+        rows = []
+        for opponents in against:
+            here = {**terms, "adversary": False} if opponents.name in (*OF_PEOPLE, *LOGGED) else terms
+            rows.append(measure(submission, opponents, logging=logging if opponents.name in LOGGED else None, **here))
         return ArmResult(job, run, tuple(rows))
     except InputError as error:
         raise InputError(f"{job.label}: {error}") from error
@@ -612,9 +590,6 @@ def forecast_section(jobs: Sequence[Job], against: Sequence[Opponents], rows: Se
     help="a roster to measure on; may be repeated (comparison.against)",
 )
 @click.option("--reason", metavar="TEXT", help="with test2 and test3: why, for the log of its evaluations")
-@click.option(
-    "--log", type=FILE, metavar="FILE", help="with --reason: the log (that of the checkout, or by the results)"
-)
 @click.option("--only", "arms", multiple=True, metavar="ARM", help="this arm alone; may be repeated")
 @click.option("--dry-run", is_flag=True, help="print the remaining work, then stop")
 @click.option("--allow-uncommitted", is_flag=True, help="though the sources differ from the commit; the rows say so")
@@ -626,7 +601,6 @@ def command(
     seeds: int | None,
     against: tuple[str, ...],
     reason: str | None,
-    log: Path | None,
     arms: tuple[str, ...],
     dry_run: bool,
     allow_uncommitted: bool,
@@ -647,21 +621,12 @@ def command(
         return
     check_committed(allow_uncommitted)
     partners = [partner for opponents in rosters for partner in opponents.partners]
-    logging = logging_of(partners, path, reason, log)
+    logging = logging_of(partners, path, reason, None)
     print_line(
         f"{len(jobs)} runs against the roster {' and '.join(comparison.against)}, {workers} at a time, under {folder}"
     )
-    results_of = run_jobs(
-        jobs,
-        rosters,
-        path,
-        workers,
-        print_line,
-        sample=comparison.sample,
-        labels=comparison.labels,
-        adversary=comparison.adversary,
-        logging=logging,
-    )
+    terms = comparison.model_dump(include={"sample", "labels", "adversary"})
+    results_of = run_jobs(jobs, rosters, path, workers, print_line, logging=logging, **terms)
     finished = sorted(results_of, key=lambda result: jobs.index(result.job))
     reference = (
         comparison.reference if any(result.job.arm.name == comparison.reference for result in finished) else None

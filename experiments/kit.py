@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import click
 
-from dond.cli.shell import Command, config_option, integer, output_console, set_option
+from dond.cli.shell import Command, config_option, integer, output_console, set_option, with_options
 from dond.terminal.tables import print_section
 from league.tables.blocks import Section, Table, TableRow
 
@@ -24,19 +23,14 @@ def experiment_command(
     whose default is ``workers``.
     """
     text = f"parallel processes, one thread each ({workers})"
-    options: tuple[Callable[[Any], Any], ...] = (
+    options = with_options(
         config_option(config, default=f"experiments/configs/{config}", help=f"YAML file ({config})"),
         set_option,
         click.option("--workers", type=integer(1, MOST_WORKERS), default=workers, metavar="N", help=text),
     )
 
-    def decorate(function: Callable[..., None]) -> click.Command:
-        for option in reversed(options):
-            function = option(function)
-        stopped = "finished parts are cached; the same command continues with the rest"
-        return click.command(cls=Command, help=help_text, interrupted=stopped)(function)
-
-    return decorate
+    stopped = "finished parts are cached; the same command continues with the rest"
+    return lambda function: click.command(cls=Command, help=help_text, interrupted=stopped)(options(function))
 
 
 def show_sections(*sections: Section) -> None:

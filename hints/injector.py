@@ -21,7 +21,6 @@ from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.single_agent import SingleAgentView
 from dond_marl.envs.spaces import Info, read_seed
 from dond_marl.envs.turn import turn_of
-from dond_marl.errors import quote
 from dond_marl.game import SEATS, as_seat
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import Noise
@@ -166,6 +165,4 @@ def _hinter(hinter: Hinter | str) -> Hinter:
 def _agents(seats: Collection[int | str] | None) -> tuple[str, ...]:
     if seats is None:
         return SEATS
-    if not isinstance(seats, Collection) or isinstance(seats, str) or not seats:
-        raise ValueError(f"seats must be a collection of seats, or None for all; got {quote(seats)}")
     return tuple(SEATS[seat] for seat in sorted({as_seat(seat) for seat in seats}))

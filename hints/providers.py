@@ -6,32 +6,17 @@ A hint that cannot be made is never repaired: it is unavailable, all zeros, and 
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.errors import RunFailure
 from dond_marl.game import Act
-from dond_marl.seats import Bools, Cause, Decisions, Hints, Int8s, Partner, Traits, Turns, constant, is_legal
+from dond_marl.seats import Cause, Decisions, Hints, Partner, Traits, Turns, constant, is_legal
 
 
 class HinterError(RunFailure):
     """A failure that needs a person, such as a refused key: it ends the run, because later hints would fail too."""
-
-
-class Advice(NamedTuple):
-    """Hints with their causes."""
-
-    hints: Hints
-    cause: Int8s  # [B] a Cause: FREE and MISSING (the stated greedy fallback) go with available hints, others do not
-
-
-@runtime_checkable
-class Adviser(Protocol):
-    """A hinter that reports why a hint is unavailable or a fallback."""
-
-    def advise(self, turns: Turns) -> Advice: ...
 
 
 class RandomHinter:
@@ -86,9 +71,6 @@ class ExpertHinter:
         return self._partner.traits
 
     def hint(self, turns: Turns) -> Hints:
-        return self.advise(turns).hints
-
-    def advise(self, turns: Turns) -> Advice:
         try:
             decisions = self._partner.act(turns)
         except HinterError:
@@ -100,45 +82,40 @@ class ExpertHinter:
                 RuntimeWarning,
                 stacklevel=2,
             )
-            return no_advice(turns.size, Cause.UNREACHABLE)
-        advice = advice_from(turns, decisions)
-        if not self._missing:
-            return advice
-        return advice._replace(cause=np.where(advice.cause == Cause.FREE, Cause.MISSING, advice.cause).astype(np.int8))
+            return unavailable(turns.size, Cause.UNREACHABLE)
+        if not well_formed(decisions, turns.size):
+            return unavailable(turns.size, Cause.UNPARSABLE)
+        confidence = np.asarray(decisions.confidence, dtype=np.float32)
+        in_range = (confidence >= 0) & (confidence <= 1)  # false for NaN
+        cause = np.array(decisions.cause, dtype=np.int8)
+        if self._missing:
+            cause[cause == Cause.FREE] = Cause.MISSING
+        is_own = (cause == Cause.FREE) | (cause == Cause.MISSING)
+        cause[is_own & ~in_range] = Cause.UNPARSABLE
+        hints = Hints(decisions.act_type, decisions.oA, confidence, is_own & in_range, cause)
+        return without_illegal(turns, hints)
 
 
-def advice_from(turns: Turns, decisions: Decisions) -> Advice:
-    """A partner's decisions as hints; unavailable unless legal, well-formed, and its own choice or the fallback's."""
-    if not well_formed(decisions, turns.size):
-        return no_advice(turns.size, Cause.UNPARSABLE)
-    confidence = np.asarray(decisions.confidence, dtype=np.float32)
-    in_range = (confidence >= 0) & (confidence <= 1)  # false for NaN
-    legal = is_legal(turns, decisions.act_type, decisions.oA)
-    cause = np.array(decisions.cause, dtype=np.int8)
-    is_own = (cause == Cause.FREE) | (cause == Cause.MISSING)
-    cause[is_own & ~in_range] = Cause.UNPARSABLE
-    cause[is_own & ~legal] = Cause.ILLEGAL
-    return Advice(neutral_unless(is_own & legal & in_range, decisions.act_type, decisions.oA, confidence), cause)
-
-
-def neutral_unless(
-    available: Bools, act_type: NDArray[np.integer], oA: NDArray[np.integer], confidence: NDArray[np.float32]
-) -> Hints:
-    """Hints with zeros in every row that is not ``available[B]``, and in ``oA`` where the act is no offer."""
-    offers = available & (act_type <= Act.INSIST)
+def without_illegal(turns: Turns, hints: Hints) -> Hints:
+    """The hints with zeros in every row that is not available or illegal, and in ``oA`` where the act is no offer."""
+    legal = is_legal(turns, hints.act_type, hints.oA)
+    stated = constant(Cause.FREE, np.int8, turns.size) if hints.cause is None else hints.cause
+    available = hints.available & legal
+    offers = available & (hints.act_type <= Act.INSIST)
     return Hints(
-        np.where(available, act_type, 0).astype(np.int8),
-        np.where(offers[:, None], oA, 0).astype(np.int8),
-        np.where(available, confidence, 0).astype(np.float32),
+        np.where(available, hints.act_type, 0).astype(np.int8),
+        np.where(offers[:, None], hints.oA, 0).astype(np.int8),
+        np.where(available, hints.confidence, 0).astype(np.float32),
         available,
+        np.where(hints.available & ~legal, Cause.ILLEGAL, stated).astype(np.int8),
     )
 
 
-def no_advice(size: int, cause: Cause) -> Advice:
+def unavailable(size: int, cause: Cause) -> Hints:
     """``size`` unavailable hints of one cause."""
     act, oA = constant(0, np.int8, size), constant(0, np.int8, size, 3)
-    hints = Hints(act, oA, constant(0.0, np.float32, size), constant(False, np.bool_, size))
-    return Advice(hints, constant(cause, np.int8, size))
+    confidence, available = constant(0.0, np.float32, size), constant(False, np.bool_, size)
+    return Hints(act, oA, confidence, available, constant(cause, np.int8, size))
 
 
 def well_formed(decisions: object, size: int) -> bool:

@@ -1,4 +1,4 @@
-"""Hint schedule: a seat gets a hint on its first and then every k-th own step; and hints as features.
+"""Hint schedule: a seat gets a hint on its first and then every k-th own step; and hints as features of a network.
 
 The batched play loop and the environments' wrapper both use it, so a seat gets the same hints in training and in play.
 """
@@ -6,14 +6,21 @@ The batched play loop and the environments' wrapper both use it, so a seat gets 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dond_marl.errors import quote
+from dond_marl.envs.features import BaseLayout, ObservationEncoder, encode
+from dond_marl.errors import InputError, quote
 from dond_marl.game import Act
-from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, is_legal, no_hints
-from hints.providers import Adviser, neutral_unless, no_advice, well_formed
+from dond_marl.seats import HINT_WIDTH, Cause, Floats, Hinter, Hints, Int8s, Traits, Turns, no_hints
+from hints.providers import unavailable, well_formed, without_illegal
 
+VERSION = 1  # increased whenever the same hint would give other numbers
+PIECES = (("hint_act", len(Act)), ("hint_oA", 3), ("hint_confidence", 1), ("hint_available", 1))
+assert sum(width for _, width in PIECES) == HINT_WIDTH
 _WITHHELD = 7  # index of the noise that decides on dropout; hinters read the first ones
 
 
@@ -79,11 +86,13 @@ class HintSchedule:
         return features
 
     def _query(self, turns: Turns) -> Floats:
-        if isinstance(self.hinter, Adviser):
-            hints, cause = self.hinter.advise(turns)
+        hints = self.hinter.hint(turns)
+        if well_formed(hints, turns.size):
+            confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
+            hints = without_illegal(turns, hints._replace(confidence=confidence))
         else:
-            hints, cause = _without_illegal(turns, self.hinter.hint(turns))
-        available = np.asarray(hints.available)
+            hints = unavailable(turns.size, Cause.UNPARSABLE)
+        available, cause = np.asarray(hints.available), np.asarray(hints.cause)
         self.tally["asked"] += len(available)
         self.tally["available"] += int(available.sum())
         for number, times in enumerate(np.bincount(cause, minlength=len(Cause)).tolist()):
@@ -98,8 +107,8 @@ class HintSchedule:
 def hint_features(hints: Hints, caps: Int8s) -> Floats:
     """Hints as numbers in [0, 1], ``[B, 10]``: act one-hot 5, ``oA`` divided by ``caps`` 3, confidence 1, available 1.
 
-    Rows that are not available are all zeros; ``oA`` is zero where the act is no offer and where the cap is 0. What
-    the numbers mean is ``hints-v1`` of :mod:`hints.adapter`.
+    Rows that are not available are all zeros; ``oA`` is zero where the act is no offer and where the cap is 0. Their
+    meaning is ``hints-v1`` of :class:`HintAdapter`.
     """
     features = np.zeros((len(caps), HINT_WIDTH), dtype=np.float32)
     rows = np.flatnonzero(hints.available)
@@ -112,11 +121,58 @@ def hint_features(hints: Hints, caps: Int8s) -> Floats:
     return features
 
 
-def _without_illegal(turns: Turns, hints: Hints) -> tuple[Hints, Int8s]:
-    """Hints of a hinter without causes, illegal and malformed ones made neutral so that features stay in range."""
-    if not well_formed(hints, turns.size):
-        return no_advice(turns.size, Cause.UNPARSABLE)
-    illegal = hints.available & ~is_legal(turns, hints.act_type, hints.oA)
-    confidence = np.clip(np.nan_to_num(hints.confidence), 0, 1).astype(np.float32)
-    cause = np.where(illegal, Cause.ILLEGAL, Cause.FREE).astype(np.int8)
-    return neutral_unless(hints.available & ~illegal, hints.act_type, hints.oA, confidence), cause
+class LayoutError(InputError):
+    """The feature layout of a checkpoint differs from the layout in use; the message names both."""
+
+
+@dataclass(frozen=True, slots=True)
+class HintAdapter:
+    """Feature layout: ``base``, then with ``hints`` those of :func:`hint_features`; all in [0, 1].
+
+    A checkpoint stores its name and loading checks it, so that a weight is never applied to a feature of another
+    meaning.
+    """
+
+    base: BaseLayout
+    hints: bool = True
+
+    @property
+    def pieces(self) -> tuple[tuple[str, int], ...]:
+        return self.base.pieces + (PIECES if self.hints else ())
+
+    @property
+    def width(self) -> int:
+        return self.base.width + self.hints * HINT_WIDTH
+
+    @property
+    def name(self) -> str:
+        """The layout's name; equal names mean equal features."""
+        return self.base.name + (f"+hints-v{VERSION}" if self.hints else "")
+
+    def encode(self, turns: Turns) -> Floats:
+        """The features of B turns, ``[B, width]`` float32."""
+        features = encode(turns, self.base)
+        if not self.hints:
+            return features
+        return np.concatenate([features, turns.hint_features], axis=1)
+
+    def features(self, observation: Mapping[str, Any], info: Mapping[str, Any] | None = None) -> Floats:
+        """The features of one seat of an environment, ``[width]`` float32, from its ``Dict`` observation and its info.
+
+        An info without ``hint_features`` means no hint. Raises ``ValueError`` if they are not 10 numbers.
+        """
+        hint = (info or {}).get("hint_features")
+        row = no_hints(1)[0] if hint is None else np.asarray(hint, dtype=np.float32)
+        if row.shape != (HINT_WIDTH,):
+            raise ValueError(f"info['hint_features'] must be {HINT_WIDTH} numbers; got shape {list(row.shape)}")
+        features = ObservationEncoder(self.base)(observation)
+        return np.concatenate([features, row]) if self.hints else features
+
+    def check(self, stored_name: str) -> None:
+        """Raise :class:`LayoutError` unless ``stored_name``, from a checkpoint, names this layout."""
+        if stored_name != self.name:
+            raise LayoutError(
+                f"the checkpoint reads the feature layout {stored_name!r}, but this build and these settings make "
+                f"{self.name!r}. Use the max_count, max_turns, revealed values and hints that it was trained with; if "
+                "a version (-v...) differs, use the release that wrote it, or train anew"
+            )

@@ -1,23 +1,23 @@
 """The application layer: train, play a league, evaluate, benchmark. Commands, Python API and scripts call it.
 
-Every check that protects a result is here: settings, names, scenario data, devices, hint models, game, provenance.
 The public functions :func:`train`, :func:`play_league`, :func:`open_league`, :func:`evaluate_pair`,
 :func:`evaluate_league` and :func:`benchmark` take settings as plain values and return results that print as tables.
-The commands show progress and write files on the way, so they call the steps that these functions consist of
-(:func:`check_training`, :func:`check_league`, :func:`check_pair`, :func:`check_benchmark`).
+The commands show progress and write files on the way, so they call the steps that these functions consist of, such as
+:func:`check_pair` and :func:`check_benchmark`. Every check that protects a result is in such a step, or at the start of
+a run: settings, names, scenario data, devices, hint models, game, provenance.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dond_marl.errors import InputError, RunFailure, quote, require_library
+from dond_marl.errors import InputError, RunFailure, quote
 from dond_marl.files import user_path
 from dond_marl.game import Disagree, Rules
 from dond_marl.occupants import Spec, SpecLike, expand_run_name, occupant_name, seat_occupant
@@ -26,7 +26,6 @@ from dond_marl.seats import Partner
 from dond_marl.statistics import Estimate
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_names
-from league.play.devices import check_devices
 from league.tables.blocks import Section
 from league.tables.plain import FOLDER, plain_text
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from league.evaluation.evaluate import Evaluation
     from league.figures.rows import Figures
     from league.settings.read import Config
-    from league.settings.sections import BackendConfig
     from league.settings.training import TrainConfig
     from league.standings.ladder import Standing
     from league.training.clone import CloneReport, HumanPositions
@@ -188,42 +186,6 @@ class DryRun(PrintedResult):
 # --- Training -------------------------------------------------------------------------------------------------------
 
 
-def check_training(config: TrainConfig, *, resume: bool = False) -> TrainConfig:
-    """The settings with the partner that will play, once a training with them can begin; nothing is written.
-
-    Checks scenario data, device, partner, hints and, unless a run is resumed, provenance and first weights. Raises
-    :class:`dond_marl.errors.InputError`, of which :class:`dond_marl.scenarios.data.DataError`,
-    :class:`partners.provenance.ProvenanceError` and :class:`partners.learning.first_weights.FirstWeightsError` are
-    kinds, and :class:`league.play.devices.DeviceError`.
-    """
-    config.env.open_source()
-    _check_libraries(config.logging.trackers)
-    check_devices([config.training])
-    config = config.model_copy(update={"env": config.env.resolve_partner()})
-    from league.play.hinters import hint_schedule, load_local_model  # loads PyTorch
-    from league.play.provenance import check_training_provenance
-
-    load_local_model(hint_schedule(config.hints))
-    if not resume:
-        check_training_provenance(config)
-        if config.training.algo != "bc":
-            from league.play.practice import initial_network
-
-            initial_network(config.training, config.env, hints=config.hints.mode != "none", seed=0)
-    return config
-
-
-def plan_training(config: TrainConfig) -> list[str]:
-    """The plan of a training and its expensive queries, a line each. Raises as :func:`check_training` does."""
-    if config.training.algo == "bc":
-        raise InputError("a dry run is for ppo and reinforce: bc plays no games")
-    config.env.open_source()
-    check_devices([config.training])
-    from league.training.training import plan_of
-
-    return plan_of(config.model_copy(update={"env": config.env.resolve_partner()}))
-
-
 def train(
     config: str | Path = "ppo_config.yaml",
     settings: Settings = NO_SETTINGS,
@@ -246,21 +208,21 @@ def train(
     on_update: called after every update with the numbers of its row of ``progress.csv``, such as ``decisions`` and
         ``points``; what it raises ends the training and passes through, such as ``optuna.TrialPruned``.
 
-    Raises :class:`league.settings.read.ConfigError`, what :func:`check_training` raises, and what training raises.
+    Raises :class:`league.settings.read.ConfigError`, and what :func:`league.training.training.train` raises.
     """
     from league.evaluation.evaluate import SAMPLED
     from league.ledger.run_names import checkpoints_in
     from league.results.progress import ErrorOutput
     from league.results.training import QuietTrainWatcher, TrainWatcher, score_sections
     from league.settings.training import TrainConfig
+    from league.training.training import plan_of
     from league.training.training import train as train_in
 
     options: TrainConfig = _load(config, TrainConfig, settings, "training.seed", seed, folder, dry_run)
-    if dry_run:
-        return DryRun(sections=(Section(FOLDER, "", tuple(plan_training(options))),))
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
-    options = check_training(options)
+    if dry_run:
+        return DryRun(sections=(Section(FOLDER, "", tuple(plan_of(options))),))
     directory = new_run(options.logging.output_dir)
     watcher = (TrainWatcher if progress else QuietTrainWatcher)(ErrorOutput())
     training, _ = train_in(options, directory, watcher, watcher.on_closing, report=on_update or _silent)
@@ -284,10 +246,13 @@ def clone_people(
     """
     from dond_marl.records.files import write_atomically
     from league.figures.rows import write_csv
+    from league.play.devices import check_devices
     from league.settings.read import dump
-    from league.training.clone import expert_target, load_positions, measure_clone, report_json, save, train_clone
+    from league.training.clone import load_positions, measure_clone, report_json, save, train_clone
     from partners.learning.cloning import Epoch
+    from partners.network.occupants import expert_path
 
+    check_devices([config.training])
     data = load_positions(config)
     with new_run(config.logging.output_dir) as directory:
         write_atomically(directory.path / SETTINGS, dump(config))
@@ -297,38 +262,13 @@ def clone_people(
         write_csv(directory.path / PROGRESS, Epoch._fields, rows)
         clone_report = measure_clone(network, data, report)
         write_atomically(directory.path / REPORT, json.dumps(report_json(clone_report), indent=1) + "\n")
-        for path in (directory.path / CLONE, expert_target(config)):
+        expert = expert_path(kind="supervised")
+        for path in (directory.path / CLONE, expert):
             save(path, network, config, epochs, clone_report)
-    return clone_report, data, expert_target(config)
+    return clone_report, data, expert
 
 
 # --- Leagues --------------------------------------------------------------------------------------------------------
-
-
-def check_league(config: Config, *, resume: bool = False, backend: BackendConfig | None = None) -> None:
-    """Check that a league with these settings can begin: data, members, devices, and provenance unless it is resumed.
-
-    ``backend``: used instead of the one in the settings. Raises :class:`dond_marl.errors.InputError`, of which
-    :class:`dond_marl.occupants.OccupantNameError`, :class:`partners.provenance.ProvenanceError` and
-    :class:`dond_marl.errors.MissingLibrary` are kinds, and :class:`league.play.devices.DeviceError`.
-    """
-    from league.play.provenance import check_league_provenance
-
-    config.env.open_source()
-    for member in (*config.members, *config.gate, *config.heldout):
-        seat_occupant(member.spec)
-    _check_libraries(config.logging.trackers, backend or config.backend)
-    check_devices(config.learners)
-    if not resume:
-        check_league_provenance(config)
-
-
-def _check_libraries(trackers: Iterable[str], backend: BackendConfig | None = None) -> None:
-    """Raise :class:`dond_marl.errors.MissingLibrary` if a tracker or the backend is not installed."""
-    for tracker in trackers:
-        require_library(tracker, f"the tracker {tracker}")
-    if backend is not None and backend.effective_kind == "ray":
-        require_library("ray", "the backend ray")
 
 
 def play_league(
@@ -348,7 +288,7 @@ def play_league(
     as ``main/points``, those of the learner's row of the ladder; what it raises ends the league and passes through.
     ``config``, ``settings``, ``progress`` and ``dry_run`` as for :func:`train`, such as ``{"league.rounds": 2}`` or
     ``{"members": ["heuristic", "tough"]}``. Code in a file is named ``my_file.py:Name``. Raises
-    :class:`league.settings.read.ConfigError`, what :func:`check_league` raises, and what the league raises.
+    :class:`league.settings.read.ConfigError`, and what :func:`league.rounds.runner.run_league` raises.
     """
     from league.results.league import league_sections
     from league.results.progress import ErrorOutput, PlainWatcher, QuietWatcher
@@ -359,7 +299,6 @@ def play_league(
 
     _check_integer("workers", workers, 1, MOST_WORKERS)
     options: Config = _load(config, Config, settings, "league.seed", seed, folder, dry_run)
-    check_league(options)
     if dry_run:
         from league.rounds.dry_run import plan_lines  # loads PyTorch
 

@@ -20,6 +20,7 @@ C contexts, V views of the partner, N splits, D deterministic and S other progra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from dond_marl.solvers.best_response import OutOfReach
 from dond_marl.solvers.contexts import LEWIS_PRIORS, Contexts, Index, act_numbers, beliefs, contexts_in, split_points
 from dond_marl.solvers.odds import NumberedHistories
 from dond_marl.solvers.replies import Probable, Replies
-from partners.best_response import contexts_of_views
+from partners.best_response import SolvedViews, contexts_of_views
 from partners.parameters import check_number
 from partners.rosters import occupants_named
 
@@ -79,7 +80,7 @@ class BayesReply:
         self.programs = [programs[i] for i in order]
         self.chances: Doubles = np.array(chances)[order] / sum(chances)
         self.temper, self._occupants = temper, of
-        self._tables: dict[tuple[Rules, str, bool, bytes], tuple[list[Tables], dict[bytes, tuple[int, int]]]] = {}
+        self._tables: dict[tuple[Rules, str, bool, bytes], SolvedViews[Tables]] = {}
 
     def __repr__(self) -> str:
         return f"BayesReply(of={self._occupants!r}, temper={self.temper!r})"
@@ -113,40 +114,20 @@ class BayesReply:
     def _by_tables(self, turns: Turns) -> list[tuple[Tables, Index, Index]]:
         """The tables that cover the rows, with the rows and their contexts there."""
         revealed = bool(turns.partner_utilities.any())
-        views = np.hstack([turns.counts, turns.my_utilities, *[turns.partner_utilities] * revealed])
-        distinct, inverse = np.unique(views, axis=0, return_inverse=True)
-        index = np.empty((len(distinct), 3), dtype=np.int64)  # number of the pool, of its tables, of the context
-        entries: list[list[Tables]] = []
+        result: list[tuple[Tables, Index, Index]] = []
         if len(self._tables) > POOLS:
             self._tables.clear()
-        for pool in np.unique(distinct[:, :3], axis=0):
-            in_pool = np.flatnonzero((distinct[:, :3] == pool).all(axis=1))
+        pools, pool_of_row = np.unique(turns.counts, axis=0, return_inverse=True)
+        for number, pool in enumerate(pools):
             key = turns.rules, turns.prior, revealed, pool.tobytes()
-            entry, index_of = self._tables.setdefault(key, ([], {}))
-            if not entry and not revealed:
-                self._learn(entry, index_of, turns, _contexts_of_pool(turns.prior, pool))
-            missing = distinct[[number for number in in_pool if distinct[number].tobytes() not in index_of]]
-            if len(missing):
-                self._learn(entry, index_of, turns, contexts_of_views(turns.prior, missing, revealed))
-            index[in_pool] = [(len(entries), *index_of[distinct[number].tobytes()]) for number in in_pool]
-            entries.append(entry)
-        pools, numbers, contexts = index[inverse.reshape(-1)].T  # [B] each
-        return [
-            (entries[pool][number], rows := np.flatnonzero((pools == pool) & (numbers == number)), contexts[rows])
-            for pool, number in np.unique(index[:, :2], axis=0).tolist()
-        ]
-
-    def _learn(
-        self, entry: list[Tables], index_of: dict[bytes, tuple[int, int]], turns: Turns, contexts: Contexts | None
-    ) -> None:
-        if contexts is None:
-            return
-        columns = [contexts.own_views.counts, contexts.own_views.utilities]
-        if turns.partner_utilities.any():
-            columns.append(contexts.partner_views.utilities[contexts.types[:, 0]])
-        for number, view in enumerate(np.hstack(columns)):
-            index_of[view.tobytes()] = len(entry), number
-        entry.append(Tables(self.programs, self.chances, contexts, turns.rules, turns.prior))
+            if key not in self._tables:
+                make = partial(Tables, self.programs, self.chances, rules=turns.rules, prior=turns.prior)
+                contexts = None if revealed else _contexts_of_pool(turns.prior, pool)
+                self._tables[key] = SolvedViews(make, turns.prior, revealed, contexts)
+            rows = np.flatnonzero(pool_of_row.reshape(-1) == number)
+            by_tables = self._tables[key].by_solver(turns.rows(rows))
+            result += [(tables, rows[part], context) for tables, part, context in by_tables]
+        return result
 
 
 class Tables:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from dond_marl.solvers.replies import Replies
 from dond_marl.statistics import TEN
 from partners.mixture import Mixture
 
+Solved = TypeVar("Solved")
 CACHED_CONTEXTS = 4096  # beyond that the cache is emptied
 BASE = max(MAX_COUNT, MAX_VALUE) + 1  # of the number of a view, whose digits are counts and values
 
@@ -59,7 +62,7 @@ class BestResponse:
         self._name, self._contexts = to if isinstance(to, str) else partner_name(to), contexts
         if not exact_by_answers(self.to, Rules()) and not is_enumerable(self.to, Rules()):
             check_stochastic(self.to, Rules())
-        self._solvers: dict[tuple[Rules, str, bool], _Solvers] = {}
+        self._solvers: dict[tuple[Rules, str, bool], SolvedViews[_ResponseSolver]] = {}
 
     def __repr__(self) -> str:
         return f"BestResponse(to={self._name!r})"
@@ -137,12 +140,20 @@ class BestResponse:
             check_exact(self.to, rules)
         if self._contexts is None:
             raise NotComputable(f"{self!r} has no contexts: its value depends on a distribution of scenarios")
-        return self._solvers_of(rules, prior, revealed=False).contexts_value(seat)
+        solver = self._solvers_of(rules, prior, revealed=False).first
+        assert not isinstance(solver, _Stochastic)
+        return solver.value(seat)
 
-    def _solvers_of(self, rules: Rules, prior: str, revealed: bool) -> _Solvers:
+    def _solvers_of(self, rules: Rules, prior: str, revealed: bool) -> SolvedViews[_ResponseSolver]:
         key = rules, prior, revealed
         if key not in self._solvers or self._solvers[key].size > CACHED_CONTEXTS:
-            self._solvers[key] = _Solvers(self.to, rules, prior, self._contexts, revealed)
+            kind: type[_Deterministic | _Adaptive | _Stochastic] = _Stochastic
+            if exact_by_answers(self.to, rules):
+                kind = _Deterministic
+            elif not revealed and is_enumerable(self.to, rules):
+                kind = _Adaptive
+            contexts = None if revealed else self._contexts
+            self._solvers[key] = SolvedViews(partial(kind, self.to, rules, prior=prior), prior, revealed, contexts)
         return self._solvers[key]
 
 
@@ -199,28 +210,33 @@ def _pool_value(state: State) -> int:
     return max(state.scenario.pool_value(state.mover), 1)
 
 
-class _Solvers:
-    """The solvers of all private views so far, under one set of rules and one prior."""
+class SolvedViews(Generic[Solved]):
+    """The solvers of all private views so far, each made by ``solve`` from the contexts of several views.
 
-    def __init__(self, to: Partner, rules: Rules, prior: str, contexts: Contexts | None, revealed: bool) -> None:
-        self._to, self._rules, self._prior, self._revealed = to, rules, prior, revealed
-        self._by_contexts: list[_ResponseSolver] = []
+    ``contexts``: known beforehand, without revealed values.
+    """
+
+    def __init__(
+        self, solve: Callable[[Contexts], Solved], prior: str, revealed: bool, contexts: Contexts | None = None
+    ) -> None:
+        self._solve, self._prior, self._revealed = solve, prior, revealed
+        self._by_contexts: list[Solved] = []
         # Of each view, by its number (ascending): the index of its solver, and of its context there.
         self._views, self._places = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
-        if contexts is not None and not revealed:
-            self._learn(contexts, np.hstack([contexts.own_views.counts, contexts.own_views.utilities]))
+        if contexts is not None:
+            self._add(contexts, np.hstack([contexts.own_views.counts, contexts.own_views.utilities]))
 
     @property
     def size(self) -> int:
         """Number of views so far."""
         return len(self._views)
 
-    def contexts_value(self, seat: int) -> float:
-        solver = self._by_contexts[0]
-        assert not isinstance(solver, _Stochastic)
-        return solver.value(seat)
+    @property
+    def first(self) -> Solved:
+        """The solver of the contexts that were known beforehand."""
+        return self._by_contexts[0]
 
-    def by_solver(self, turns: Turns) -> list[tuple[_ResponseSolver, Index, Index]]:
+    def by_solver(self, turns: Turns) -> list[tuple[Solved, Index, Index]]:
         """The rows of each solver, and their contexts there."""
         columns = [turns.counts, turns.my_utilities] + [turns.partner_utilities] * self._revealed
         views = np.hstack(columns)
@@ -228,24 +244,19 @@ class _Solvers:
         _, first = np.unique(numbers, return_index=True)
         missing = views[first[~np.isin(numbers[first], self._views, assume_unique=True)]]
         if len(missing):
-            self._learn(contexts_of_views(self._prior, missing, self._revealed), missing)
+            self._add(contexts_of_views(self._prior, missing, self._revealed), missing)
         index = self._places[np.searchsorted(self._views, numbers)]
         return [
             (self._by_contexts[number], rows := np.flatnonzero(index[:, 0] == number), index[rows, 1])
             for number in np.unique(index[:, 0])
         ]
 
-    def _learn(self, contexts: Contexts, views: Int8s) -> None:
+    def _add(self, contexts: Contexts, views: Int8s) -> None:
         index = np.stack([np.full(len(views), len(self._by_contexts)), np.arange(len(views))], axis=1)
         numbers = np.concatenate([self._views, _view_numbers(views)])
         order = np.argsort(numbers)
         self._views, self._places = numbers[order], np.concatenate([self._places, index])[order]
-        kind: type[_Deterministic | _Adaptive | _Stochastic] = _Stochastic
-        if exact_by_answers(self._to, self._rules):
-            kind = _Deterministic
-        elif not self._revealed and is_enumerable(self._to, self._rules):
-            kind = _Adaptive
-        self._by_contexts.append(kind(self._to, self._rules, contexts, self._prior))
+        self._by_contexts.append(self._solve(contexts))
 
 
 def contexts_of_views(prior: str, views: Int8s, revealed: bool) -> Contexts:

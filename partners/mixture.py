@@ -60,7 +60,8 @@ class Mixture:
         if not numbers or (shares < 0).any() or not shares.any():
             raise ValueError(f"weights must be {len(of)} numbers of at least 0, not all 0; got {quote(weights)}")
         ends = np.cumsum(shares)
-        self._ends: Doubles = ends / ends[-1]  # exactly 1 from the last partner with a weight on
+        # Upper end of each partner's part of a draw in [0, 1); exactly 1 from the last partner with a weight on.
+        self._ends: Doubles = ends / ends[-1]
         teams: dict[Hashable, list[int]] = {}  # partners that act in one call, by number
         for number, partner in enumerate(self.partners):
             key = partner.joint_key if isinstance(partner, JointPlayer) else number
@@ -74,11 +75,6 @@ class Mixture:
     @property
     def traits(self) -> Traits:
         return replace(_joint_traits(self.partners), deterministic=False)
-
-    @property
-    def ends(self) -> Doubles:
-        """Upper end of each partner's part of a draw in [0, 1), ``[K]``; the last is 1."""
-        return self._ends
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dond_marl.errors import InputError
 from dond_marl.files import read_bytes, user_path
@@ -101,19 +101,11 @@ UNKNOWN_PAST = Ancestry({}, unknown=(ITSELF,))
 
 def read_past(note: Mapping[str, Any]) -> Ancestry:
     """The past in a checkpoint's note; unknown if the note has none."""
-    opponents, through, parents, unknown = (note.get(key) for key in KEYS)
-    if not (_is_texts(opponents) and _is_texts(parents) and _is_texts(unknown) and isinstance(through, list)):
+    if not all(key in note for key in KEYS):
         return UNKNOWN_PAST
-    if len(through) != len(opponents) or not all(
-        type(number) is int and NO_PLACE <= number < len(opponents) for number in through
-    ):
-        return UNKNOWN_PAST
+    opponents, through, parents, unknown = (note[key] for key in KEYS)
     by = {name: opponents[number] if number >= 0 else ITSELF for name, number in zip(opponents, through, strict=True)}
     return Ancestry(by, tuple(sorted(parents)), tuple(sorted(unknown)))
-
-
-def _is_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 OWN_PACKAGES = ("dond_marl", "partners", "league")

@@ -27,7 +27,7 @@ from dond.cli.shell import FILE, Command, run
 
 SUITES = (
     *("aec", "backends", "engine", "growth", "imports", "league", "learning", "memory", "partners"),
-    *("practice", "queries", "score", "time_to_score", "vector"),
+    *("practice", "score", "time_to_score", "vector"),
 )
 
 

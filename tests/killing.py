@@ -55,10 +55,9 @@ def killed_and_resumed(whole: Path, killed: Path, folder: Path, kills: int, roun
 
 
 KILLER = """
-import gc, os, signal, sys
+import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from league.ledger.ledger import Ledger
 from league.ledger.run_directory import new_run
 from league.rounds.runner import run_league
 from league.settings.read import load_config
@@ -78,19 +77,10 @@ class Killer:
     def on_match(self, progress, result):
         if (progress.rounds, progress.matches) == MATCHES.get(where):
             die()
-    def on_practice(self, progress, result):
-        if where == "before the ledger" and progress.rounds == 2:
-            die()
+    def on_practice(self, *_): pass
     def on_commit(self, progress, standings):
-        if progress.rounds != 2:
-            return
-        if where == "after a commit":
+        if where == "after a commit" and progress.rounds == 2:
             die()
-        if where == "in a blob":  # the audit hook sees the rename that would give the blob its name
-            sys.addaudithook(lambda event, arguments: event == "os.rename" and die())
-        if where == "in the ledger":
-            open_ledger = next(each for each in gc.get_objects() if isinstance(each, Ledger))
-            open_ledger._db.set_trace_callback(lambda sql: sql.startswith("INSERT INTO states") and die())
 
 config = load_config(sys.argv[2])
 run_league(config, new_run(Path(config.logging.output_dir)), Killer())

@@ -8,6 +8,8 @@ import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -24,17 +26,13 @@ def without_proxy_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Page:
-    """An HTTP answer; ``cut``: the connection closes after so many bytes of the body.
-
-    In real seconds: ``delay`` before it begins, ``trickle`` between two bytes of it.
-    """
+    """An HTTP answer, after ``delay`` real seconds; ``cut``: the connection closes after so many bytes of the body."""
 
     status: int = 200
     body: str | bytes = ""
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     delay: float = 0.0
-    trickle: float = 0.0
 
 
 @dataclass
@@ -59,77 +57,66 @@ def completion(text: str | None = OK_LINE, *, finish: str = "stop", usage: tuple
 
 
 class Service:
-    """Serves ``answer(heard, number)`` (number: of the request, from 0) in a thread of its own, until closed.
+    """Serves ``answer(heard, number)`` (number: of the request, from 0) in threads of its own, until closed."""
 
-    ``slots``: how many requests it works on at a time, the others waiting, also those whose client has gone.
-    """
-
-    def __init__(
-        self, answer: Callable[[Heard, int], Page], *, slots: int = 1000, tls: ssl.SSLContext | None = None
-    ) -> None:
-        self.answer = answer
-        self._tls, self._slots = tls, asyncio.Semaphore(slots)
+    def __init__(self, answer: Callable[[Heard, int], Page], *, tls: ssl.SSLContext | None = None) -> None:
+        self.answer, self.tls = answer, tls
         self.heard: list[Heard] = []
-        self.most_at_once = self._now = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
-        self.port = self._server.sockets[0].getsockname()[1]
+        self.most_at_once = self.now = 0
+        self.lock, self.closed = threading.Lock(), threading.Event()
+        self._server = _Server(("127.0.0.1", 0), partial(_Handler, self))
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http{'s' if self._tls else ''}://127.0.0.1:{self.port}/v1"
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}/v1"
 
     def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self.closed.set()
+        self._server.shutdown()
+        self._server.server_close()
 
-    async def _start(self) -> asyncio.Server:
-        return await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1000, ssl=self._tls)
 
-    async def _stop(self) -> None:
-        self._server.close()
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+class _Server(ThreadingHTTPServer):
+    block_on_close = False  # a client may keep its connection open
+    request_queue_size = 1000
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while await self._one(reader, writer):
-                pass
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Ignore connections that the client has closed."""
 
-    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-        body = await reader.readexactly(int(headers.get("content-length", 0)))
-        heard = Heard(head[0].split(" ")[1], headers, json.loads(body))
-        self.heard.append(heard)
-        page = self.answer(heard, len(self.heard) - 1)
-        self._now += 1
-        self.most_at_once = max(self.most_at_once, self._now)
-        async with self._slots:
-            if page.delay:
-                await asyncio.sleep(page.delay)
-        self._now -= 1
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet
+
+    def __init__(self, service: Service, *connection: Any) -> None:
+        self._service = service
+        super().__init__(*connection)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        service, body = self._service, self.rfile.read(int(self.headers["content-length"]))
+        heard = Heard(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(body))
+        with service.lock:
+            service.heard.append(heard)
+            page = service.answer(heard, len(service.heard) - 1)
+            service.now += 1
+            service.most_at_once = max(service.most_at_once, service.now)
+        service.closed.wait(page.delay)
+        with service.lock:
+            service.now -= 1
         payload = page.body.encode() if isinstance(page.body, str) else page.body
-        lines = [f"HTTP/1.1 {page.status} told", f"content-length: {len(payload)}"]
-        lines += [f"{name}: {value}" for name, value in page.headers.items()]
-        writer.write("\r\n".join([*lines, "", ""]).encode())
-        for byte in payload if page.trickle else b"":
-            writer.write(bytes([byte]))
-            await writer.drain()
-            await asyncio.sleep(page.trickle)
-        writer.write(b"" if page.trickle else payload[: page.cut])
-        await writer.drain()
-        return page.cut is None
+        self.send_response(page.status)
+        for name, value in {"content-length": str(len(payload)), **page.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload[: page.cut])
+        self.close_connection = page.cut is not None
 
 
 class FakeClock:

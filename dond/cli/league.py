@@ -31,7 +31,6 @@ from dond.cli.stops import NOT_BEGUN, STOPS
 from dond.terminal.league import LiveWatcher
 from dond.terminal.tables import ConsoleOutput, print_section, print_sections
 from dond_marl.errors import InputError, RunFailure
-from league.api import check_league
 from league.ledger.run_directory import LEDGER, RunDirectory, has_begun
 from league.results.league import league_sections, round_section
 from league.results.progress import PlainWatcher, QuietWatcher
@@ -67,14 +66,12 @@ def command(
     backend_options = {"kind": backend, "workers": workers, "ray_address": ray_address}
     named = {key: value for key, value in backend_options.items() if value is not None}
     backend_config = _backend_of(named) if named else None
-    if config is not None:
-        check_league(config, resume=start.resume is not None, backend=backend_config)
-        if start.dry_run:
-            from league.rounds.dry_run import plan_lines  # loads PyTorch
+    if config is not None and start.dry_run:
+        from league.rounds.dry_run import plan_lines  # loads PyTorch
 
-            for line in plan_lines(config):
-                print_line(line)
-            return
+        for line in plan_lines(config):
+            print_line(line)
+        return
     directory = start.open_folder(None if config is None else config.logging.output_dir, LEDGER)
     STOPS.message = lambda: _stop_message(directory.path, dond("league", "--resume", directory.path))
     outcome = _run(config, directory, backend_config, start)

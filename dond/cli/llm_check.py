@@ -200,7 +200,7 @@ def _league_cost(path: Path | None, config: Config, total: CheckSummary, setting
     if math.isnan(total.seconds):
         return line
     seconds, tokens = expected * total.seconds, expected * (total.prompt_tokens + total.reply_tokens)
-    dollars = expected * settings.price.cost(round(total.prompt_tokens), round(total.reply_tokens)).usd
+    dollars = expected * settings.cost(round(total.prompt_tokens), round(total.reply_tokens)).usd
     many = settings.in_flight
     at_once = "" if many == 1 else f", or {duration_text(seconds / many)} if {many} at a time take no longer"
     paid = f", {dollars:,.2f} US dollars" if dollars else ""

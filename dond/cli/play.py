@@ -14,10 +14,8 @@ examples:
 
 from __future__ import annotations
 
-import io
 import os
 import secrets
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,13 +30,12 @@ from dond.table.game import (
     conversation,
     ending,
     frontier_table,
-    inert,
     opening,
     values_table,
 )
 from dond.table.session import RECORDS, Sitting, TableSession, tally, write_down
 from dond.table.typed_lines import help_line
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, printable_text
 from dond_marl.files import refuse_link
 from dond_marl.game import MESSAGE_LENGTH, SEATS, Disagree, Rules, as_seat
 from dond_marl.occupants import expand_run_name, seat_occupant
@@ -87,7 +84,6 @@ def command(
     trust: bool,
 ) -> None:
     """Play games with a person at the terminal."""
-    _tolerate_encodings()
     source = open_source(scenarios or "lewis", split=split, data_dir=data_dir)
     spec = expand_run_name(partner, trust=trust)
     occupant, name = seat_occupant(spec, one_game=True), spec.text
@@ -102,7 +98,7 @@ def command(
     try:
         _play(Terminal(Console(highlight=False)), table, games)
     except LeftTheTable:
-        click.echo(inert(_farewell(len(table.played), book)))
+        click.echo(printable_text(_farewell(len(table.played), book)))
 
 
 def _writable(record: Path | None) -> Path:
@@ -200,10 +196,3 @@ def _farewell(games: int, book: Path) -> str:
     if not games:
         return "left the table: no game was finished"
     return f"left the table: {games} finished game{'s are' if games > 1 else ' is'} in {book}"
-
-
-def _tolerate_encodings() -> None:
-    """Replace characters that the terminal's encoding lacks by question marks instead of failing."""
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")

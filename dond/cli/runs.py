@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from dond.cli.shell import FILE, SEED, config_option, print_line, set_option, trust_option
+from dond.cli.shell import FILE, SEED, config_option, print_line, set_option, trust_option, with_options
 from dond_marl.files import user_path
-from league.ledger.run_directory import RUNS, RunDirectory, new_run, run_to_resume
+from league.ledger.run_directory import RUNS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_names
 from league.settings.layers import preset
 from league.settings.read import load_config
@@ -50,12 +50,14 @@ class RunOptions(NamedTuple):
     def open_folder(self, output_dir: str | None, mark: str) -> RunDirectory:
         """The folder of the resumed run, or of a new one in ``output_dir``; ``mark``: the first file of such a run."""
         folder = RUNS if output_dir is None else user_path(output_dir)
-        return new_run(folder) if self.resume is None else run_to_resume(self.resume, folder, mark, print_line)
+        if self.resume is None:
+            return new_run(folder)
+        return find_run(folder if self.resume == Path() else self.resume, mark, print_line)
 
 
 def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any], Any]:
     """The options of :class:`RunOptions`; ``config``: an example; ``seed_key``: the key that --seed sets."""
-    options = (
+    return with_options(
         config_option(config, help=config_help),
         set_option,
         click.option(
@@ -71,4 +73,3 @@ def run_options(config: str, config_help: str, seed_key: str) -> Callable[[Any],
         click.option("--quiet", is_flag=True, help="show no progress, only problems and the outcome"),
         trust_option,
     )
-    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)

@@ -200,6 +200,11 @@ class ConfigFile(click.Path):
         return preset(user_path(value))
 
 
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator that gives a command ``options``, in the order of its help."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 MAX_TURNS = integer(1, 100)  # as dond_marl.game.Rules has it
 SEED = Number(int, range(2**63).__contains__, "an integer in 0..2**63 - 1")
 
@@ -209,7 +214,7 @@ def game_options(split: str, of_run: str = "") -> Callable[[Any], Any]:
 
     ``split``: the default split in words; ``of_run``: words on the defaults with --run.
     """
-    options = (
+    return with_options(
         click.option(
             "--scenarios",
             type=SourceName(SOURCES),
@@ -231,7 +236,6 @@ def game_options(split: str, of_run: str = "") -> Callable[[Any], Any]:
             help=f"whether DISAGREE ends or only rejects (ends{of_run})",
         ),
     )
-    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 def config_option(example: str, **options: Any) -> Callable[[Any], Any]:
@@ -290,8 +294,9 @@ def run(command: click.Command, words: Sequence[str] | None = None, name: str | 
     for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream) is None:  # closed: a file that is opened later must not get its descriptor
             setattr(sys, stream, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # open to the end
-    if isinstance(sys.stdout, TextIOWrapper):  # the encoding of a terminal may lack a character
-        sys.stdout.reconfigure(errors="replace")
+    for text in (sys.stdin, sys.stdout):
+        if isinstance(text, TextIOWrapper):  # the encoding of a terminal may lack a character
+            text.reconfigure(errors="replace")
     with STOPS.handle(), _notices_as_lines(), _threads_without_room():
         try:
             code = _invoke(command, words, name)
@@ -410,7 +415,7 @@ def _near(program: str) -> str:
 
 
 def _print_error(message: str, code: int) -> int:
-    click.echo("".join(c if c.isprintable() or c == "\n" else "?" for c in shorten(message)), err=True)
+    click.echo(printable_text(shorten(message)), err=True)
     return code
 
 

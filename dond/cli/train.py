@@ -25,7 +25,7 @@ from dond.cli.stops import NOT_BEGUN, STOPS
 from dond_marl.game import Rules
 from dond_marl.rollout import OccupantError
 from hints import HinterError
-from league.api import check_training, clone_people, plan_training
+from league.api import clone_people
 from league.ledger.run_directory import SETTINGS
 from league.settings.training import TrainConfig
 from partners.network.checkpoint_files import CheckpointError
@@ -48,14 +48,14 @@ def command(algo: str | None, hint: str | None, **options: Any) -> None:
     short = {"training.algo": algo, "hints.mode": hint, "training.seed": start.seed}
     config: TrainConfig | None = start.load(TrainConfig, shipped, short)
     if config is not None and start.dry_run:
-        for line in plan_training(config):
+        from league.training.training import plan_of  # loads PyTorch
+
+        for line in plan_of(config):
             print_line(line)
         return
-    if config is not None:
-        config = check_training(config, resume=start.resume is not None)
-        if config.training.algo == "bc" and start.resume is None:
-            _clone(config)
-            return
+    if config is not None and config.training.algo == "bc" and start.resume is None:
+        _clone(config)
+        return
     _train(config, start)
 
 

@@ -8,12 +8,13 @@ running is read at one moment, without disturbing it.
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dond.report.games import LeagueGames, find_games
 from dond_marl.errors import InputError, error_line
@@ -60,7 +61,8 @@ class RunFacts(NamedTuple):
     folder: Path
     config: Config
     meta: Mapping[str, str]
-    notes: Mapping[str, str]  # of the start: machine and origin, as JSON; not covered by a seal
+    origin: Mapping[str, Any]  # date, command line, commit and cores of the start; not covered by a seal
+    machine: Mapping[str, Any]  # versions and instruction set at the start
     rounds: int  # committed
     is_over: bool  # whether these are all of them
     mains: Sequence[str]  # learners with the role main
@@ -106,6 +108,7 @@ def read_facts(folder: Path, *, trust: bool = False) -> RunFacts:
 def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFacts:
     history, responses, rounds = history_of(ledger, config), stored_responses(config), ledger.next_round
     members, states, evaluates = ledger.members(), ledger.states(), config.league.evaluate
+    notes = ledger.notes()
     mains, over = [row.name for row in config.learners if row.role == "main"], rounds >= config.total_rounds
     models = [member for member in members if member.spec is not None and "llm" in kinds_in(member.spec)]
     expensive = frozenset(member.name for member in members if member.maybe_costly(ledger.allow))
@@ -113,7 +116,8 @@ def _facts(directory: RunDirectory, config: Config, ledger: ReadLedger) -> RunFa
         folder=directory.path,
         config=config,
         meta=ledger.meta(),
-        notes=ledger.notes(),
+        origin=json.loads(notes.get("origin", "{}")),
+        machine=json.loads(notes.get("machine", "{}")),
         rounds=rounds,
         is_over=over,
         mains=mains,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from league.evaluation.final import SHARE
 from league.figures.rows import Figure
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import find_run
+from league.ledger.verify import flat_settings
 from league.standings.history import CurvePoint, history_of, learning_curves
 from league.standings.ladder import ladder_of
 from league.tables.blocks import Curves, Report, Section, Table, TableRow, count_cell
@@ -77,7 +78,7 @@ def read_compared(folder: Path, *, trust: bool = False) -> ComparedRun:
     path = directory.path.resolve()
     return ComparedRun(
         f"{path.parent.name}/{path.name}",
-        dict(_flat(config.portable().model_dump(mode="json"))),
+        dict(flat_settings(config.portable().model_dump(mode="json"))),
         confidence,
         verdict_of(curves, mains, cross, ladder_of(cross, confidence), final, confidence, duration(seconds)),
         tuple(point for point in curves if point.member == main),
@@ -198,15 +199,3 @@ def _settings_section(arms: Sequence[Arm]) -> Section:
     seeds = TableRow(SEED, tuple(", ".join(run.settings[SEED] for run in group) for _, group in arms))
     table = Table("Settings that differ", tuple(label for label, _ in arms), (*different, seeds), "key", "facts")
     return Section("settings", "Settings", (), (table,))
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Nested settings as pairs of a dotted key and a text; entries of a list that have a name go by it."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flat(inner, f"{key}.{name}".lstrip("."))
-    elif isinstance(value, list) and value and all(isinstance(entry, dict) and "name" in entry for entry in value):
-        for entry in value:
-            yield from _flat(entry, f"{key}.{entry['name']}")
-    else:
-        yield key, str(value)

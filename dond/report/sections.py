@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from dond.report.collect import CachedCalls, RunFacts, RunFiles
 from dond.report.games import games_section
@@ -83,15 +84,8 @@ def report_of(facts: RunFacts) -> Report:
 
 def _cost(facts: RunFacts) -> str:
     """The cost of the run: its time, the machine if it is noted, practice of the mains, and matches."""
-    try:
-        cores = json.loads(facts.notes.get("origin", "{}")).get("cores")
-        processor = json.loads(facts.notes.get("machine", "{}")).get("machine")
-    except (AttributeError, ValueError):  # notes are not covered by a seal
-        cores = processor = None
-    machine = [
-        *([count_noun(cores, "core")] if isinstance(cores, int) else []),
-        *([str(processor)] if processor else []),
-    ]
+    cores, processor = facts.origin.get("cores"), facts.machine.get("machine")
+    machine = [*([count_noun(cores, "core")] if cores else []), *([processor] if processor else [])]
     parts = [
         duration(facts.seconds[0]) + (f" ({', '.join(machine)})" if machine else ""),
         *(f"{facts.states[name].decisions:,} decisions of {name}" for name in facts.mains),
@@ -189,13 +183,13 @@ def provenance(facts: RunFacts) -> Section:
         TableRow("seals", (seals,)),
         *([TableRow("weights", (weights,))] if facts.config.learners else []),
         *(TableRow(name, (f"SHA-256 {digest}",)) for name, digest in facts.files.sha256.items()),
-        *(TableRow(name, (version,)) for name, version in _versions(facts.notes.get("machine", "{}"))),
+        *(TableRow(name, (version,)) for name, version in _versions(facts.machine)),
     ]
     labels = ("seconds of all rounds", "of these planning, statistics and writing")
     times = tuple(
         TableRow(label, (number_cell(value, "seconds"),)) for label, value in zip(labels, facts.seconds, strict=True)
     )
-    started = tuple(TableRow(name, (value,)) for name, value in _start(facts.notes.get("origin", "{}")))
+    started = tuple(TableRow(name, (value,)) for name, value in _start(facts.origin))
     tables = (
         Table("Origin of the figures", ("value",), tuple(rows), label="what", kind="facts"),
         Table("Duration", ("value",), times, label="what", kind="facts"),
@@ -206,24 +200,15 @@ def provenance(facts: RunFacts) -> Section:
     return Section("provenance", "Provenance", (note,), (*tables, settings))
 
 
-def _versions(then: str) -> Iterator[tuple[str, str]]:
+def _versions(before: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Versions at the start of the run, with those of this report where they differ."""
-    try:
-        before, after = json.loads(then), json.loads(machine())
-    except ValueError:  # notes are not covered by a seal
-        yield "versions", "the ledger's note of them is damaged"
-        return
+    after = json.loads(machine())
     for key in sorted(before):
         first, second = (_version_text(versions.get(key)) for versions in (before, after))
         yield key, first if first == second else f"{first} (this report: {second})"
 
 
-def _start(note: str) -> Iterator[tuple[str, str]]:
-    try:
-        origin = json.loads(note)
-    except ValueError:  # notes are not covered by a seal
-        yield "start", "the ledger's note of it is damaged"
-        return
+def _start(origin: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     commit = origin.get("commit")
     if commit is not None and origin.get("changed_since"):
         commit = f"{commit}, with changes that were not committed"

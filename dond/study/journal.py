@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,8 +86,7 @@ class Journal:
 
     def read(self) -> list[StudyEvent]:
         """All events in order. Raises :class:`JournalError`."""
-        with damage_reported(self._name):
-            return list(_events(self._db))
+        return _events(self._db, self._name)
 
     def close(self) -> None:
         self._db.close()
@@ -107,21 +106,19 @@ def read_journal(folder: Path) -> list[StudyEvent]:
     if not path.is_file():
         raise InputError(f"{folder} is no study's folder: it holds no {JOURNAL}")
     source = f"{path.resolve().as_uri()}?mode=ro"
-    with damage_reported(str(path)), closing(sqlite3.connect(source, uri=True)) as db:
-        return list(_events(db))
+    with closing(sqlite3.connect(source, uri=True)) as db:
+        return _events(db, str(path))
 
 
-@contextmanager
-def damage_reported(name: str = "the study's journal") -> Iterator[None]:
-    """Raise :class:`JournalError` for what a journal that is damaged, or of another person, leads to in its readers."""
+def _events(db: sqlite3.Connection, name: str) -> list[StudyEvent]:
+    """All events in order. Raises :class:`JournalError` for a file that is damaged, or no study's."""
     try:
-        yield
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, sqlite3.Error) as error:
+        if not has_schema(db, _SCHEMA):
+            raise ValueError("its tables are not those of a study's journal")
+        rows = db.execute("SELECT at, participant, kind, data FROM events ORDER BY number")
+        return [
+            StudyEvent(datetime.fromisoformat(moment), participant, kind, json.loads(data))
+            for moment, participant, kind, data in rows
+        ]
+    except (ValueError, sqlite3.Error) as error:
         raise JournalError(f"{name}: cannot be read ({error_line(error)}); restore a copy") from None
-
-
-def _events(db: sqlite3.Connection) -> Iterator[StudyEvent]:
-    if not has_schema(db, _SCHEMA):
-        raise ValueError("its tables are not those of a study's journal")
-    for moment, participant, kind, data in db.execute("SELECT at, participant, kind, data FROM events ORDER BY number"):
-        yield StudyEvent(datetime.fromisoformat(moment), participant, kind, json.loads(data))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from dond.study.journal import JournalError, StudyEvent, damage_reported, read_journal
+from dond.study.journal import JournalError, StudyEvent, read_journal
 from dond.study.settings import PERSON, StudyConfig
 from dond.table.session import TableGame
 from dond_marl.errors import InputError
@@ -162,7 +162,6 @@ class Progress:
     passed: int = 0  # participants who passed the check
     codes: list[str] = field(default_factory=list)  # SHA-256 of the completion codes
 
-    @damage_reported()
     def apply_all(self, events: Iterable[StudyEvent]) -> Progress:
         """Apply events in order; returns this object."""
         for event in events:

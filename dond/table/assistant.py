@@ -6,14 +6,14 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dond.table.game import ending, talk_lines, turns_left
-from dond.table.session import TableGame
+from dond.table.session import RECORDS, Sitting, TableSession
 from dond_marl.errors import DondError, InputError, quote
-from dond_marl.game import ITEMS, SEATS, Act, Action, IllegalAct, Rules, State, as_seat
+from dond_marl.game import ITEMS, SEATS, Act, Action, IllegalAct, Rules, as_seat
 from dond_marl.records.transcript import describe_items
-from dond_marl.rollout import Noise
+from dond_marl.rollout import OccupantError
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
 
@@ -25,16 +25,6 @@ partner does not know, and other points to the partner. A deal pays you the wort
 nothing. The talk has at most {turns} acts in all. Call new_game, then act when it is your turn."""
 
 
-class Deal(NamedTuple):
-    """A game with its partner and what the partner's acts are functions of."""
-
-    partner: str
-    seat: int  # the client's
-    seed: int
-    prior: str
-    game: TableGame
-
-
 class AssistantTable:
     """One game at a time of one client; every method is a tool whose text is the table after it.
 
@@ -43,7 +33,7 @@ class AssistantTable:
 
     def __init__(self, partners: Mapping[str, Partner], source: ScenarioSource, rules: Rules) -> None:
         self._partners, self._source, self.rules = dict(partners), source, rules
-        self._deal: Deal | None = None
+        self._table: TableSession | None = None
         self._lock = threading.Lock()  # clients may call tools side by side
 
     def new_game(self, partner: str | None = None, seat: int | None = None, seed: int | None = None) -> str:
@@ -56,17 +46,19 @@ class AssistantTable:
         if name not in self._partners:
             raise InputError(f"there is no partner {quote(name)}; there are {', '.join(self._partners)}")
         seed = secrets.randbits(31) if seed is None else abs(seed)
-        scenarios = self._source.block(seed, 0, 1)
-        game = TableGame(State(scenarios.scenario(0), self.rules))
-        return self._go_on(Deal(name, seed % 2 if seat is None else as_seat(seat), seed, scenarios.prior, game))
+        seat = seed % 2 if seat is None else as_seat(seat)
+        table = TableSession(Sitting(self._partners[name], name, self._source, self.rules, seed, RECORDS, seat))
+        table.proceed(table.next_turn())
+        self._table = table
+        return self.look()
 
     def look(self) -> str:
         """Show the table: items, your values, the talk so far, and whose turn it is."""
-        deal = self._open()
-        seat, state, scenario = deal.seat, deal.game.state, deal.game.state.scenario
+        table = self._open()
+        seat, state, scenario = table.seat, table.game.state, table.game.state.scenario
         values = ", ".join(f"{item} {value}" for item, value in zip(ITEMS, scenario.utilities[seat], strict=True))
         lines = [
-            f"You are {SEATS[seat]}, the partner is {deal.partner}.",
+            f"You are {SEATS[seat]}, the partner is {table.sitting.name}.",
             f"On the table: {describe_items(scenario.counts)}. Worth to you, each: {values}.",
         ]
         for number, line in enumerate(talk_lines(state, seat), start=1):
@@ -92,23 +84,24 @@ class AssistantTable:
         """End the game without a deal: nothing for both."""
         return self._act(Action(Act.DISAGREE))
 
-    def _open(self) -> Deal:
-        if self._deal is None:
+    def _open(self) -> TableSession:
+        if self._table is None:
             raise InputError("there is no game yet: call new_game first")
-        return self._deal
+        return self._table
 
     def _act(self, action: Action) -> str:
-        deal = self._open()
-        if deal.game.state.is_over:
+        """The table after an act and the partner's answer; as it was before if the partner fails."""
+        table = self._open()
+        if table.is_over:
             raise InputError("the game is over: call new_game for another")
-        return self._go_on(deal._replace(game=deal.game.play(action)))
-
-    def _go_on(self, deal: Deal) -> str:
-        """The table after the partner's act, if it is to move; the game is stored once that has worked."""
-        if not deal.game.state.is_over and deal.game.state.mover != deal.seat:
-            noise = Noise(deal.seed, (0,), 1)
-            deal = deal._replace(game=deal.game.answer(self._partners[deal.partner], noise, deal.prior))
-        self._deal = deal
+        before = table.game
+        table.play(action)
+        if not table.is_over:
+            try:
+                table.proceed(table.next_turn())
+            except OccupantError:
+                table.game = before
+                raise
         return self.look()
 
     def tools(self) -> list[Callable[..., str]]:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dond.table.frontier import plane_of
 from dond.table.typed_lines import Reading, help_line, read_line
+from dond_marl.errors import printable_text
 from dond_marl.game import (
     ITEMS,
     SEATS,
@@ -93,7 +94,7 @@ class Terminal:
 
     def write(self, text: str, style: str = "", *, wrap: bool = True) -> None:
         """Print a line without markup or control characters; without ``wrap`` only the terminal breaks it."""
-        self._console.print(Text(inert(text), style=style), soft_wrap=not wrap)
+        self._console.print(Text(printable_text(text), style=style), soft_wrap=not wrap)
 
     def show(self, *parts: Table | str) -> None:
         for part in parts:
@@ -134,8 +135,6 @@ class Terminal:
 
     def _read(self, prompt: str) -> str:
         try:
-            if sys.stdin is None:  # started with its input closed
-                raise EOFError
             line = input(prompt)
         except EOFError:
             self.write("")
@@ -143,11 +142,6 @@ class Terminal:
         if not sys.stdin.isatty():  # input from a pipe or file is not echoed
             self.write(line)
         return line
-
-
-def inert(text: str) -> str:
-    """``text`` with every control and direction character replaced by ``?``; line ends stay."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def talk_lines(state: State, seat: int, typed: Sequence[str | None] = ()) -> tuple[TalkLine, ...]:

@@ -177,20 +177,21 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
             _refuse,
         ),
         (
-            r"(?:the )?same (?:as (?:before|earlier|last time)|again|offer|thing)|as before|i insist|final offer"
+            r"(?:the )?same (?:as (?:before|earlier|last time)|again|offer|thing)|as before|final offer"
+            rf"|i insist(?: on (?:it|that|this|my (?:last |final )?{_OFFER}))?"
             rf"|take it or leave it|(?:that'?s |this is )?my (?:last|final) {_OFFER}"
             rf"|my {_OFFER} (?:stands|has ?n(?:'?t|ot) changed|is (?:final|(?:still )?the same))"
             r"|no changes?(?: from me)?"
             rf"|i(?:'?m)? (?:repeat|stand(?:ing)? by|stick(?:ing)? (?:to|with)) my {_OFFER}"
-            r"|i(?:'?m not| wo ?n'?t| will not| can'?t| cannot) (?:budge|move"
+            r"|i(?:'?m not| wo ?n'?t| will not| can'?t| cannot) (?:budg(?:e|ing)|mov(?:e|ing)"
             r"|(?:go|going|accept|take|settle for) (?:(?:any )?(?:lower|less)|below)(?: than)?(?: (?:this|that))?)"
             r"|(?:that'?s|this is) (?:as low as i|the (?:least|lowest) i)(?: can| will|'?ll)? (?:go|take|accept)",
             _insist,
         ),
         (
             r"(?:ok(?:ay)? |no )?(?:good ?)?bye|see (?:you|ya)|farewell|i(?:'?m| am) (?:out|done|leaving|walking away)"
-            r"|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|(?:no deal,? )?i(?:'?m)? walk(?:ing)?(?: away)?"
-            r"|let'?s call it off",
+            r"(?:[, ]+bye)?|i (?:quit|leave|give up|(?:will |'?ll )?walk away)|(?:no deal,? )?i(?:'?m)? walk(?:ing)?"
+            r"(?: away)?|let'?s call it off",
             _leave,
         ),
         (r"(?:it'?s |they'?re )?all (?:for me|mine)|i (?:want|take|keep) (?:it )?all(?: of (?:it|them))?", _take_all),
@@ -199,7 +200,8 @@ PHRASES: tuple[tuple[re.Pattern[str], Callable[[View], Reading]], ...] = tuple(
 )
 _LEADING = re.compile(
     r"^(?:(?:well|so|u[hm]+|hmm+|hey|then|and|but|just|come on)[ ,.!]+"
-    r"|(?:no|nope|ok(?:ay)?|fine|sorry|(?:i )?(?:can'?t|cannot) (?:do|accept|take) (?:that|it|this))[,.!]+ *)+"
+    r"|(?:no|nope|ok(?:ay)?|fine|sorry|forget it|(?:i )?(?:can'?t|cannot) (?:do|accept|take) (?:that|it|this))"
+    r"[,.!]+ *)+"
 )
 _TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|thanks?|then|instead))*[\s.!?,]*$")
 
@@ -216,10 +218,11 @@ _NEGATED = re.compile(r"n't\b|\b(?:not|never|dont|wont)\b")
 _ITEM = r"(?:books?|hats?|balls?)"
 _NUMBER = r"(?:\d|an?|one|two|three|four|five|both|all|the)"
 _LIST = rf"(?:{_NUMBER}(?: of)?(?: the)? )*{_ITEM}"
+_ITEMS = rf"{_LIST}(?:(?: *[,+&] *(?:and )?| and | plus ){_LIST})*"
 # Items without a recipient: the speaker wants them.
 _REQUEST = re.compile(
     rf"(?:maybe |just |only |(?:how|what) about )?"
-    rf"(?:{_LIST}(?:(?: *, *(?:and )?| and | plus ){_LIST})*"
+    rf"(?:{_ITEMS}"
     rf"|everything (?:but|except) the {_ITEM}(?: and (?:the )?{_ITEM})?)"
 )
 _NEEDLESS = re.compile(rf"\bi (?:really )?(?:do ?n'?t|do not) (?:need|want)(?: any(?: of)?)? (?=(?:the )?{_ITEM})")
@@ -228,6 +231,8 @@ _REWRITES = (
     (re.compile(rf"\b(?:(?:any|every)thing|all) (but|except)(?: for)? (?:the )?(?={_ITEM})"), r"everything \1 the "),
     (re.compile(r"\b(give me .{1,25} and) (?=(?:keep|take) )"), r"\1 you "),
     (re.compile(rf"\b(?:we|us|let'?s) (?:do |take |get |have |keep )*({_LIST}) each\b"), r"we both get \1"),
+    (re.compile(rf"({_ITEMS}|(?:the )?rest) *(?:[:=]|->) *(me|i|you|u)\b"), r"\2 : \1"),
+    (re.compile(r",? *\b(?:and )?nothing (?:else|more)\b"), ""),
     (re.compile(r"(^|[,.;/|] *|\band )(?:me|i)(?: *[:=]| *->) *"), r"\1i keep "),
     (re.compile(r"(^|[,.;/|] *|\band )(?:you|u)(?: *[:=]| *->) *"), r"\1you keep "),
 )
@@ -238,6 +243,7 @@ _NO_OFFERS = (
         "it says what they like, not who gets what",
     ),
     (re.compile(r"^(?:what|how) do (?:you|u) (?:think|feel)\b(?!.*\b(?:i|me|mine)\b)"), NO_ANSWERS),
+    (re.compile(r"^(?:can|could|would|will) (?:you|u) (?:live|do|go|manage) without\b"), NO_ANSWERS),
     (
         re.compile(
             r"\brather (?:have|get|keep|take)\b|\b(?:rather|prefer)\b.*\b(?:than|over)\b|\bprefer (?!to\b).*\bto\b"
@@ -261,7 +267,8 @@ _NO_OFFERS = (
         re.compile(
             r"\byou (?:can )?(?:choose|pick|decide)\b"
             r"|\b(?:rest|others?)(?: is|'?s| are)? (?:negotiable|open|undecided|up to you)"
-            rf"|\brest,? we can (?:discuss|talk)|^i (?:really|absolutely) (?:need|want) {_LIST}[\s.!]*$"
+            rf"|\brest,? we can (?:discuss|talk)"
+            rf"|^(?:no(?: way)?[,.!]* )?i (?:need|(?:really|absolutely) (?:need|want)) {_LIST}[\s.!]*$"
         ),
         "it leaves the rest open; say who gets that too",
     ),
@@ -294,13 +301,26 @@ def read_sentence(text: str, view: View) -> Reading:
         if view.rule_against(Action(Act.AGREE)) is not None:
             return refusal(NO_ANSWERS)
         return reading._replace(text="They answer offers, not questions or conditions. Do you accept theirs?")
+    return _about_their_offer(reading, line, view)
+
+
+def _about_their_offer(reading: Reading, line: str, view: View) -> Reading:
+    """The reading, with AGREE for an offer of the split that they offer, or for a yes that gives some items away."""
+    offer, agree = reading.actions[0] if len(reading.actions) == 1 else None, Action(Act.AGREE)
+    if offer is None or not offer.act_type.is_offer or view.theirs is None or view.rule_against(agree) is not None:
+        return reading
+    if offer.oA == rest(view.counts, view.theirs):
+        return Reading((agree,))
+    only_gives = {mention.owner for mention in claims(line).mentions} == {YOU}
+    if only_gives and tone(line) >= Tone.YES and not _CONDITION.search(line):
+        return Reading((offer, agree), "Do you make this offer, or accept theirs?")
     return reading
 
 
 def _first_reading(line: str, view: View) -> Reading:
     plain = _without_politeness(line)
     for phrase, meaning in PHRASES:
-        if phrase.fullmatch(plain):
+        if phrase.fullmatch(plain) or phrase.fullmatch(_OR_LEAVE_IT.sub("", plain)):
             return meaning(view)
     if numbers := _THREE.fullmatch(plain):
         books, hats, balls = map(int, numbers.groups())

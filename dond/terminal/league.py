@@ -18,7 +18,7 @@ from league.standings.ladder import Standing
 from league.tables.plain import table_lines
 from league.tables.standings import ladder_table
 
-LINES_AROUND = 7  # of the live view, besides the ladder's rows
+LINES_AROUND = 8  # of the live view, besides the ladder's rows
 
 
 class LiveWatcher(PlainWatcher):
@@ -76,10 +76,10 @@ class LiveWatcher(PlainWatcher):
 
     def _show(self) -> None:
         curves = [
-            Text(f"{name}, points of ten in practice by rounds: {curve(points)} {points[-1]:.2f}")
+            Text(f"{name}, points of ten in practice, newest rounds: {curve(points)} {points[-1]:.2f}")
             for name, points in self._practiced.items()
         ]
-        shown: list[RenderableType] = [self._bars, Text(self._status, no_wrap=True, overflow="ellipsis"), *curves]
+        shown: list[RenderableType] = [self._bars, Text(self._status), *curves]
         self._live.update(Group(*shown, Text(self._ladder)) if self._ladder else Group(*shown))
 
 

@@ -9,22 +9,12 @@ from rich.text import Text
 
 from dond_marl.errors import printable_text
 from league.tables.blocks import Section
-from league.tables.plain import IN_SHORT, PROSE, fill, in_short, join_parts, section_lines
+from league.tables.plain import IN_SHORT, PROSE, in_short, section_lines
 
 
 def line(console: Console, text: str, style: str = "") -> None:
     """Print ``text`` as it stands: no markup, and broken by the terminal alone, so that it can be copied."""
     console.print(Text(printable_text(text), style=style), soft_wrap=True)
-
-
-def prose(console: Console, text: str, style: str = "") -> None:
-    """Print ``text`` broken between words after :data:`league.tables.plain.PROSE` columns."""
-    line(console, fill(text, console.width), style)
-
-
-def parts(console: Console, *texts: str) -> None:
-    """Print ``texts`` with dots between them, broken between them where a line would be too long."""
-    line(console, join_parts(texts, console.width))
 
 
 def print_in_short(console: Console, sentences: Iterable[str]) -> None:

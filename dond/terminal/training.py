@@ -35,12 +35,12 @@ class LiveTrainWatcher(TrainWatcher):
         self._live.update(with_bar(" · ".join(training_status(training)), share, self._console.width))
         return True
 
-    def on_closing(self, training: Training, play: str, hints: int) -> None:
+    def on_closing(self, training: Training, play: str) -> None:
         self._live.update(f"final score, {play} play")
         if closing_hints(training) is None:
             self.closing = True
         else:
-            super().on_closing(training, play, hints)
+            super().on_closing(training, play)
 
 
 def with_bar(text: str, share: float, width: int) -> RenderableType:

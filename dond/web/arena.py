@@ -21,6 +21,7 @@ from dond.web.occupants import (
 from dond.web.recorded import name_occupants, title
 from dond_marl.game import SEATS, Rules
 from dond_marl.records.record import GameRecord, records_of
+from dond_marl.records.transcript import describe_items
 from dond_marl.rollout import Noise
 from dond_marl.scenarios.sources import ScenarioSource
 from dond_marl.seats import Partner
@@ -111,7 +112,7 @@ def arena_page(
     if match is None:
         return page
     games = {
-        heading: [(title(record), link(record)) for record in records]
+        heading: [(f"{title(record)}; {describe_items(record.scenario.counts)}", link(record)) for record in records]
         for heading, records in (("Least left on the table", match.best), ("Most left on the table", match.worst))
     }
     called = {name: nickname(name) or name for name in match.names}

@@ -125,12 +125,13 @@ def _policy_panel(record: GameRecord, menu: OccupantMenu, view: ReplayView, step
         return render("replay", "ending", plane_of(record, seat, (names[seat], names[1 - seat])))
     unfit = () if has_table(record.rules, pack([record.scenario])) else (SOLVED,)  # it has no table for this game
     suggested: tuple[str, ...] = ()
-    if view.player == RECORDED and is_person(record.occupants[step.state.mover]):
+    person = is_person(record.occupants[step.state.mover])
+    if view.player == RECORDED and person:
         fit = [name for name in SUGGESTED if name in menu.candidates and name not in unfit]
         view, suggested = view._replace(player=fit[0] if fit else RECORDED), tuple(fit[1:])
     modes = {mode: HINT_LABELS[mode] for mode in HINT_MODES if mode not in unfit}
     to_ask = not queried and _reaches_outside(menu, view)
-    return render("replay", "policy_panel", view, menu, modes, suggested, to_ask)
+    return render("replay", "policy_panel", view, menu, modes, person, suggested, to_ask)
 
 
 def _reaches_outside(menu: OccupantMenu, view: ReplayView) -> bool:

@@ -23,10 +23,8 @@ from dond_marl.envs.spaces import (
     Observation,
     action_space,
     agent_entry,
-    check_folder,
     check_one_of,
     inform,
-    keyword_settings,
     observation_space,
     observe,
     read_action,
@@ -34,7 +32,7 @@ from dond_marl.envs.spaces import (
     read_seed,
     scenario_option,
 )
-from dond_marl.errors import RunFailure, quote
+from dond_marl.errors import RunFailure, quote, require_library
 from dond_marl.game import SEATS, Disagree, IllegalAct, Rules, Scenario, State, apply, forfeit
 from dond_marl.records.transcript import transcript_lines
 from dond_marl.scenarios.sources import LEWIS_MAX_COUNT, LEWIS_POOL_VALUE, Scenarios, open_source
@@ -76,7 +74,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
 
     metadata = METADATA
 
-    @keyword_settings
     def __init__(
         self,
         *,
@@ -99,7 +96,6 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         check_one_of("illegal", illegal, (None, *get_args(Illegal)))
         check_one_of("render_mode", render_mode, (None, *get_args(RenderMode)))
         check_one_of("reveal_partner_utilities", reveal_partner_utilities, (False, True))
-        check_folder(data_dir)
         self.rules = Rules(max_turns, disagree, message_length)
         self.source = open_source(
             scenarios,
@@ -116,9 +112,7 @@ class NegotiationEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.illegal: Illegal = illegal or "raise"
         self.render_mode = render_mode
         if render_mode == "rgb_array":
-            from dond_marl.envs.drawing import check_drawable
-
-            check_drawable()
+            require_library("PIL", "render_mode='rgb_array'")
         self._illegal_set = illegal is not None
         self._state: State | None = None
         self._rng: np.random.Generator | None = None

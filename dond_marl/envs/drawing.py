@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dond_marl.errors import missing_library
 from dond_marl.game import ITEMS, SEATS, Act, State, Triple, rest, worth
 from dond_marl.records.transcript import describe_items
 
@@ -49,14 +48,6 @@ ICONS: tuple[tuple[tuple[str, tuple[float, ...], str], ...], ...] = (
         ("arc", (31, 4, 62, 44), "#5e2409"),
     ),
 )
-
-
-def check_drawable() -> None:
-    """Raise :class:`~dond_marl.errors.MissingLibrary` if Pillow is not installed."""
-    try:
-        import PIL.Image  # noqa: F401  # only to see whether it is installed
-    except ModuleNotFoundError as error:
-        raise missing_library(error, "render_mode='rgb_array'") or error from error
 
 
 def draw(state: State) -> NDArray[np.uint8]:

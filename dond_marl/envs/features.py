@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class ObservationError(InputError):
     """A layout with history applied to an environment's observation, which does not hold the history."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BaseLayout:
     """The base features of games with up to ``max_count`` items of one type and ``max_turns`` turns.
 
@@ -42,9 +42,19 @@ class BaseLayout:
     partner_utilities: bool = False  # whether there is room for them (zeros unless revealed)
     history: bool = False  # whether the earlier acts are included
 
-    @property
+    @cached_property
     def pieces(self) -> tuple[tuple[str, int], ...]:
-        return _pieces(self)
+        """The name and the width of each piece, in order."""
+        pieces = [("counts", 3), ("my_utilities", 3)]
+        if self.partner_utilities:
+            pieces += [("partner_utilities", 3)]
+        pieces += [("last_partner_act", len(Act)), ("last_partner_offer_for_me", 3), ("turns_remaining", 1)]
+        if self.history:  # my claim, then all acts before the last turn, theirs and mine alternating
+            pieces += [("own_claim", len(ITEMS))]
+            for turn in range(self.max_turns - 1):
+                seat = ("theirs", "mine")[turn % 2]
+                pieces += [(f"{seat}_act_{turn // 2}", 1), (f"{seat}_offer_{turn // 2}", len(ITEMS))]
+        return tuple(pieces)
 
     @property
     def base_width(self) -> int:
@@ -65,9 +75,9 @@ class BaseLayout:
             return tops[piece]
         return len(Act) if "_act_" in piece else self.max_count + 1
 
-    @property
+    @cached_property
     def width(self) -> int:
-        return _width(self)
+        return sum(width for _, width in self.pieces)
 
     @property
     def name(self) -> str:
@@ -75,25 +85,6 @@ class BaseLayout:
         revealed = "+partner" if self.partner_utilities else ""
         history = f"+history-v{HISTORY_VERSION}" if self.history else ""
         return f"base-v{VERSION}{revealed}{history}(max_count={self.max_count}, max_turns={self.max_turns})"
-
-
-@lru_cache(maxsize=64)
-def _pieces(layout: BaseLayout) -> tuple[tuple[str, int], ...]:
-    pieces = [("counts", 3), ("my_utilities", 3)]
-    if layout.partner_utilities:
-        pieces += [("partner_utilities", 3)]
-    pieces += [("last_partner_act", len(Act)), ("last_partner_offer_for_me", 3), ("turns_remaining", 1)]
-    if layout.history:  # my claim, then all acts before the last turn, theirs and mine alternating
-        pieces += [("own_claim", len(ITEMS))]
-        for turn in range(layout.max_turns - 1):
-            seat = ("theirs", "mine")[turn % 2]
-            pieces += [(f"{seat}_act_{turn // 2}", 1), (f"{seat}_offer_{turn // 2}", len(ITEMS))]
-    return tuple(pieces)
-
-
-@lru_cache(maxsize=64)
-def _width(layout: BaseLayout) -> int:
-    return sum(width for _, width in layout.pieces)
 
 
 def encode(turns: Turns, layout: BaseLayout) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import gymnasium
 from gymnasium import logger
 
 from dond_marl.envs.aec import METADATA, NegotiationEnv, OrderError, RenderMode
-from dond_marl.envs.spaces import MESSAGE, Info, Observation, check_known, copy_info, read_seed
+from dond_marl.envs.spaces import MESSAGE, Info, Observation, copy_info, read_seed
 from dond_marl.envs.turn import only_action, only_message, turn_for
 from dond_marl.errors import Blame, RunFailure, error_line
 from dond_marl.game import SEATS, Action, as_seat, rule_against
@@ -169,5 +168,4 @@ def make(
     **settings: Any,
 ) -> SingleAgentView:
     """The entry point of ``gymnasium.make("DealOrNoDialog-v0", ...)``; ``settings``: :class:`NegotiationEnv`'s."""
-    check_known(settings, ("partner", "seat", *inspect.signature(NegotiationEnv).parameters))
     return SingleAgentView(NegotiationEnv(render_mode=render_mode, **settings), partner, seat)

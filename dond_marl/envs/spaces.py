@@ -14,18 +14,15 @@ left out of an action. The mask has ``None`` for it, as the rules forbid no text
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from dond_marl.errors import InputError, quote, suggest
+from dond_marl.errors import InputError, quote
 from dond_marl.game import (
     ITEMS,
     MAX_VALUE,
@@ -47,7 +44,6 @@ from dond_marl.splits import action_at, action_count, legal_action_mask
 Observation = dict[str, Any]
 Info = dict[str, Any]
 Entry = TypeVar("Entry")
-Arguments = ParamSpec("Arguments")
 SCENARIO = "scenario"  # the only option of reset
 _NEAR = 0.85  # difflib's ratio: "scenarios" and "senario" are typing errors, "scenario_id" is another option
 _NOTHING: Triple = (0, 0, 0)
@@ -292,38 +288,10 @@ def _invalid(problem: str, max_count: int) -> InvalidAction:
     )
 
 
-def keyword_settings(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """``init`` with a helpful ``TypeError`` for unknown settings and for settings given without a name."""
-    names = tuple(inspect.signature(init).parameters)[1:]
-
-    @functools.wraps(init)
-    def checked_init(*values: Arguments.args, **settings: Arguments.kwargs) -> None:
-        if len(values) > 1:
-            raise TypeError(f"settings are given by name, {names[0]}=... and so on; got {quote(values[1])} without one")
-        check_known(settings, names)
-        init(*values, **settings)
-
-    return checked_init
-
-
-def check_known(names: Iterable[str], allowed: Sequence[str]) -> None:
-    """Raise ``TypeError`` for a setting that does not exist."""
-    for name in names:
-        if name not in allowed:
-            hint = suggest(name, allowed)
-            raise TypeError(f"there is no setting {quote(name)}{hint}; the settings are {', '.join(allowed)}")
-
-
 def check_one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``allowed``."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {quote(value)}")
-
-
-def check_folder(path: object) -> None:
-    """Raise ``ValueError`` unless ``path`` is a path or ``None``."""
-    if path is not None and not isinstance(path, str | os.PathLike):
-        raise ValueError(f"data_dir must be the path of a folder, or None for the default one; got {quote(path)}")
 
 
 def read_seed(seed: object) -> int | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dond_marl.batch import check_decisions
-from dond_marl.game import Act, Action, State, Triple, may_agree, rest, rule_against_message
+from dond_marl.batch import check_decisions, check_messages
+from dond_marl.game import Act, Action, State, Triple, rest
 from dond_marl.rollout import Noise
-from dond_marl.seats import NO_ACT_YET, Decisions, Doubles, History, Int8s, Partner, Turns, no_hints, no_noise
+from dond_marl.seats import Decisions, Doubles, Int8s, Partner, Turns, turns_after
 
 DECISIONS = "Decisions (use dond_marl.seats.decide(act_type, oA))"  # for error messages
-_NO_HINTS, _NO_NOISE = no_hints(1), no_noise(1)  # read-only, so one of each is enough
 
 
 def turn_of(
@@ -22,25 +21,20 @@ def turn_of(
     game_noise: Doubles | None = None,
 ) -> Turns:
     """The turn of the seat to move as one row, like :meth:`dond_marl.batch.GameBatch.turns`. Noise: ``[1, 8]``."""
-    scenario, seat = state.scenario, state.mover
-    claim, last = state.claims[1 - seat], state.last_act(1 - seat)
-    size = len(state.history)
-    acts, offers = acts_of(state)
-    messages = np.array(state.messages, dtype=np.object_).reshape(size, 1) if any(state.messages) else None
-    return Turns(
-        rules=state.rules,
-        prior=prior,
-        counts=_row(scenario.counts),
-        my_utilities=_row(scenario.utilities[seat]),
-        partner_utilities=_row(scenario.utilities[1 - seat] if reveal_partner_utilities else (0, 0, 0)),
-        history=History(acts, offers, size, None, messages),
-        last_partner_act=np.array([NO_ACT_YET if last is None else last], dtype=np.int8),
-        last_partner_offer_for_me=_row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
-        turns_remaining=np.array([state.turns_remaining], dtype=np.int8),
-        act_mask=np.array([[act is not Act.AGREE or may_agree(state, seat) for act in Act]]),
-        hint_features=_NO_HINTS,
-        noise=_NO_NOISE if noise is None else noise,
-        game_noise=_NO_NOISE if game_noise is None else game_noise,
+    scenario, seat, claim = state.scenario, state.mover, state.claims[1 - state.mover]
+    turns = turns_after(
+        state.rules,
+        prior,
+        _row(scenario.counts),
+        _row(scenario.utilities[seat]),
+        *acts_of(state),
+        _row((0, 0, 0) if claim is None else rest(scenario.counts, claim)),
+        _row(scenario.utilities[1 - seat]) if reveal_partner_utilities else None,
+        np.array(state.messages, dtype=np.object_).reshape(-1, 1) if any(state.messages) else None,
+    )
+    return turns._replace(
+        noise=turns.noise if noise is None else noise,
+        game_noise=turns.game_noise if game_noise is None else game_noise,
     )
 
 
@@ -65,15 +59,8 @@ def only_message(decisions: Decisions, state: State) -> str:
 
     Raises ``ValueError`` for a message that the rules forbid.
     """
-    if decisions.messages is None or not state.rules.message_length:
-        return ""
-    messages = np.asarray(decisions.messages, dtype=np.object_)
-    if messages.shape != (1,):
-        raise ValueError(f"messages of one game need shape (1,); got {messages.shape}")
-    broken = rule_against_message(state.rules, messages[0])
-    if broken is not None:
-        raise ValueError(broken)
-    return str(messages[0])
+    messages = check_messages(decisions, state.rules, 1)
+    return "" if messages is None else str(messages[0])
 
 
 def choose_action(partner: Partner, state: State, *, seed: int, prior: str) -> Action:

@@ -8,7 +8,6 @@ once per game.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
@@ -24,7 +23,6 @@ from dond_marl.envs.single_agent import PATIENCE, PartnerError
 from dond_marl.envs.spaces import (
     InvalidAction,
     action_mask_arrays,
-    check_known,
     integer_array,
     read_action_arrays,
     read_seed,
@@ -83,7 +81,6 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
     ) -> None:
         if settings.pop("render_mode", None) is not None:
             raise InputError("this vector draws no games: make_vec(..., vectorization_mode='sync') makes one that does")
-        check_known(settings, _settings())
         number = as_integer(num_envs)
         if number is None or not 1 <= number <= MOST:
             raise InputError(f"num_envs must be a whole number in 1..{MOST:,}; got {quote(num_envs)}")
@@ -312,11 +309,6 @@ class DealVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         self._mask[:, agree] = are_offers(self._seen["last_partner_act"])
         infos = {"action_mask": self._mask.copy(), "seat": self._seat.copy(), "skipped_games": self._skipped.copy()}
         return infos | {f"_{name}": np.ones(self.num_envs, dtype=bool) for name in infos}
-
-
-def _settings() -> list[str]:
-    names = [*inspect.signature(DealVectorEnv).parameters, *inspect.signature(NegotiationEnv).parameters]
-    return [name for name in names if name not in ("settings", "render_mode")]
 
 
 def _mode(autoreset: object) -> AutoresetMode:

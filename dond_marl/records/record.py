@@ -26,9 +26,9 @@ deal; ``source`` the file and line of the dialogue.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from dond_marl.batch import Games
 from dond_marl.errors import InputError, quote
@@ -52,10 +52,22 @@ from dond_marl.seats import Cause
 VERSION = 1  # raised whenever the format changes
 _VARIANTS: dict[str, Any] = {"message_length": 0}  # rules left out of JSON at these defaults
 NOT_RECORDED = "an act that the rules forbid"  # the batched engine does not store the rule's text
-_REQUIRED = frozenset(("version", "scenario", "rules", "occupants", "actions", "outcome"))
-_OPTIONAL = frozenset(("causes", "source", "seed", "words", "messages"))
-_INEXACT = frozenset(("version", "inexact", "scenario", "occupants", "said", "selected"))
-Kind = TypeVar("Kind")
+# Shapes of JSON values, see :func:`_check`.
+_TRIPLE = ("int",) * len(ITEMS)
+_SHARES = (_TRIPLE,) * len(SEATS)
+_HEAD = {"version": "int", "scenario": {"counts": _TRIPLE, "utilities": _SHARES}, "occupants": ("str",) * len(SEATS)}
+_RECORD = {
+    **_HEAD,
+    "rules": {"max_turns": "int", "disagree": "str"} | {f"{name}?": "int" for name in _VARIANTS},
+    "actions": [None],
+    "outcome": {"ending": "str", "allocation": None, "scores": ("int",) * len(SEATS), "rule_broken": "str | null"},
+    "causes?": ["int"],
+    "source?": "str | null",
+    "seed?": "int | null",
+    "words?": ["str | null"],
+    "messages?": ["str | null"],
+}
+_INEXACT = {**_HEAD, "inexact": "str", "said": [None], "selected": None, "source?": "str | null"}
 
 
 class RecordError(InputError):
@@ -139,50 +151,54 @@ def from_json(line: str | Mapping[str, Any]) -> GameRecord:
 
     The outcome is not verified: see :func:`replay`.
     """
-    value = _parse_json(line) if isinstance(line, str) else line
-    if not isinstance(value, Mapping):
-        raise RecordError(f"a record is an object; got {type(value).__name__}")
-    _check_version(value)
-    _check_keys("the record", value, _REQUIRED, _OPTIONAL)
-    rules, outcome = value["rules"], value["outcome"]
-    entries = _list_of("actions", value["actions"])
-    actions = tuple(_action_from_json(f"actions[{i}]", action) for i, action in enumerate(entries))
-    _check_keys("rules", rules, {"max_turns", "disagree"}, frozenset(_VARIANTS))
+    value = _parse_json(line)
+    _check("", value, _RECORD)
+    actions, outcome = value["actions"], value["outcome"]
+    for name in ("causes", "words", "messages"):
+        if value.get(name) and len(value[name]) != len(actions):
+            size = f"{len(actions)} in all"
+            raise RecordError(f"{name} must be empty or one for each act, {size}; got {quote(value[name])}")
+    causes = tuple(value.get("causes", ()))
+    if not set(causes) <= set(Cause):
+        raise RecordError(f"causes must be in 0..{int(max(Cause))}; got {quote(causes)}")
+    if outcome["ending"] not in Ending.__members__:
+        raise RecordError(f"outcome.ending must be one of {', '.join(Ending.__members__)}; got {quote(outcome)}")
+    allocation = _shares_from_json("outcome.allocation", outcome["allocation"])
     try:
         return GameRecord(
-            scenario=_scenario_from_json(value["scenario"]),
-            rules=Rules(**rules),
-            occupants=_names_from_json(value["occupants"]),
-            actions=actions,
-            outcome=_outcome(outcome),
-            causes=_causes(value.get("causes", []), len(actions)),
-            source=_optional("source", value.get("source"), str),
-            seed=_optional("seed", value.get("seed"), int),
-            words=_texts("words", value.get("words", []), len(actions)),
-            messages=tuple(text or "" for text in _texts("messages", value.get("messages", []), len(actions))),
+            scenario=Scenario(**value["scenario"]),
+            rules=Rules(**value["rules"]),
+            occupants=(value["occupants"][0], value["occupants"][1]),
+            actions=tuple(_action_from_json(f"actions[{i}]", action) for i, action in enumerate(actions)),
+            outcome=Outcome(Ending[outcome["ending"]], allocation, tuple(outcome["scores"]), outcome["rule_broken"]),
+            causes=causes,
+            source=value.get("source"),
+            seed=value.get("seed"),
+            words=tuple(value.get("words", ())),
+            messages=tuple(text or "" for text in value.get("messages", ())),
         )
-    except (TypeError, ValueError) as error:  # raised by the classes of game.py
+    except ValueError as error:  # raised by the classes of game.py
         raise RecordError(str(error)) from None
 
 
 def game_from_line(line: str) -> GameRecord | InexactGame:
     """The game of a line of JSON, exact or not. Raises :class:`RecordError`, naming the wrong field."""
     value = _parse_json(line)
-    if not isinstance(value, Mapping) or "inexact" not in value:
-        return from_json(value)  # type: ignore[arg-type]  # raises if it is no mapping
-    _check_version(value)
-    _check_keys("an inexact game", value, _INEXACT, frozenset(("source",)))
-    reason, selected = _optional("inexact", value["inexact"], str), value["selected"]
-    if not reason:
-        raise RecordError(f"inexact must give a reason; got {quote(value['inexact'])}")
-    entries = _list_of("said", value["said"])
+    if "inexact" not in value:
+        return from_json(value)
+    _check("", value, _INEXACT)
+    said = enumerate(value["said"])
+    try:
+        scenario = Scenario(**value["scenario"])
+    except ValueError as error:  # raised by game.py
+        raise RecordError(str(error)) from None
     return InexactGame(
-        _scenario_from_json(value["scenario"]),
-        _names_from_json(value["occupants"]),
-        tuple(None if item is None else _action_from_json(f"said[{i}]", item) for i, item in enumerate(entries)),
-        None if selected is None else _pair_of_triples("selected", selected),
-        reason,
-        _optional("source", value.get("source"), str),
+        scenario,
+        (value["occupants"][0], value["occupants"][1]),
+        tuple(None if action is None else _action_from_json(f"said[{i}]", action) for i, action in said),
+        _shares_from_json("selected", value["selected"]),
+        value["inexact"],
+        value.get("source"),
     )
 
 
@@ -246,44 +262,6 @@ def records_of(
     return records
 
 
-def _causes(value: object, size: int) -> tuple[int, ...]:
-    causes = tuple(_integer("causes", cause) for cause in _list_of("causes", value))
-    top = max(Cause)
-    if causes and (len(causes) != size or not all(0 <= cause <= top for cause in causes)):
-        raise RecordError(f"causes must be empty or one of 0..{int(top)} per act, {size} in all; got {quote(value)}")
-    return causes
-
-
-def _texts(where: str, value: object, size: int) -> tuple[str | None, ...]:
-    texts = tuple(_optional(where, text, str) for text in _list_of(where, value))
-    if texts and len(texts) != size:
-        raise RecordError(f"{where} must be empty or one for each act, {size} in all; got {len(texts)}")
-    return texts
-
-
-def _outcome(value: object) -> Outcome:
-    _check_keys("outcome", value, {"ending", "allocation", "scores", "rule_broken"})
-    assert isinstance(value, Mapping)
-    ending, allocation, scores = value["ending"], value["allocation"], _list_of("outcome.scores", value["scores"])
-    endings = [name for name in Ending.__members__ if name != Ending.OPEN.name]
-    if not isinstance(ending, str) or ending not in endings:
-        raise RecordError(f"outcome.ending must be one of {', '.join(endings)}; got {quote(ending)}")
-    if len(scores) != len(SEATS):
-        raise RecordError(f"outcome.scores must be two integers; got {quote(value['scores'])}")
-    return Outcome(
-        Ending[ending],
-        None if allocation is None else _pair_of_triples("outcome.allocation", allocation),
-        (_integer("outcome.scores", scores[0]), _integer("outcome.scores", scores[1])),
-        _optional("outcome.rule_broken", value["rule_broken"], str),
-    )
-
-
-def _check_version(value: Mapping[str, Any]) -> None:
-    version = value.get("version")
-    if type(version) is not int or version != VERSION:
-        raise RecordError(f"version must be {VERSION}; got {quote(version)}")
-
-
 def _scenario_to_json(scenario: Scenario) -> dict[str, Any]:
     return {"counts": list(scenario.counts), "utilities": [list(values) for values in scenario.utilities]}
 
@@ -293,81 +271,59 @@ def _action_to_json(action: Action) -> list[Any]:
     return [action.act_type.name, list(action.oA)] if action.act_type.is_offer else [action.act_type.name]
 
 
-def _scenario_from_json(value: object) -> Scenario:
-    _check_keys("scenario", value, {"counts", "utilities"})
-    assert isinstance(value, Mapping)
-    counts, utilities = _triple("scenario.counts", value["counts"]), value["utilities"]
-    try:
-        return Scenario(counts, _pair_of_triples("scenario.utilities", utilities))
-    except ValueError as error:  # raised by game.py
-        raise RecordError(str(error)) from None
-
-
-def _action_from_json(where: str, value: object) -> Action:
-    parts = _list_of(where, value)
-    if not parts or not isinstance(parts[0], str) or parts[0] not in Act.__members__:
+def _action_from_json(where: str, value: Any) -> Action:
+    _check(where, value, [None])
+    if not value or value[0] not in list(Act.__members__):
         raise RecordError(f"{where} must open with one of {', '.join(Act.__members__)}; got {quote(value)}")
-    act = Act[parts[0]]
-    if len(parts) != (2 if act.is_offer else 1):
-        raise RecordError(
-            f"{where}: {act.name} is written {'[name, oA]' if act.is_offer else '[name]'}; got {quote(value)}"
-        )
-    return Action(act, _triple(where, parts[1])) if act.is_offer else Action(act)
+    act = Act[value[0]]
+    _check(where, value, ("str", _TRIPLE) if act.is_offer else ("str",))
+    return Action(act, tuple(value[1])) if act.is_offer else Action(act)
 
 
-def _names_from_json(value: object) -> tuple[str, str]:
-    names = _list_of("occupants", value)
-    if len(names) != len(SEATS) or not all(isinstance(name, str) for name in names):
-        raise RecordError(f"occupants must be two names, seat_0's first; got {quote(value)}")
-    return names[0], names[1]
+def _shares_from_json(where: str, value: Any) -> tuple[Triple, Triple] | None:
+    """The items of each seat, ``None`` for none."""
+    if value is None:
+        return None
+    _check(where, value, _SHARES)
+    return tuple(value[0]), tuple(value[1])
 
 
-def _parse_json(text: str) -> object:
+def _parse_json(line: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a line, of the version that this release reads."""
     try:
-        return json.loads(text)
+        value = json.loads(line) if isinstance(line, str) else dict(line)
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"a record is one line of JSON; {error}; got {text[:80]!r}") from None
-
-
-def _check_keys(
-    where: str, value: object, required: set[str] | frozenset[str], optional: frozenset[str] = frozenset()
-) -> None:
-    if not isinstance(value, Mapping):
-        raise RecordError(f"{where} must be an object; got {quote(value)}")
-    missing, unknown = sorted(required - value.keys()), sorted(map(str, value.keys() - required - optional))
-    if missing or unknown:
-        problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
-        raise RecordError(f"{where} {problem}; its keys are {', '.join(sorted(required | optional))}")
-
-
-def _list_of(where: str, value: object) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise RecordError(f"{where} must be a list; got {quote(value)}")
+        raise RecordError(f"a record is one line of JSON; {error}; got {quote(line)}") from None
+    _check("a record", value, "object")
+    if value.get("version") != VERSION:
+        raise RecordError(f"version must be {VERSION}; got {quote(value.get('version'))}")
     return value
 
 
-def _integer(where: str, value: object) -> int:
-    if type(value) is not int:
-        raise RecordError(f"{where} must hold integers; got {quote(value)}")
-    return value
+def _check(where: str, value: Any, shape: Any) -> None:
+    """Raise :class:`RecordError` unless a JSON value has the shape; ``where`` names it, ``""`` for the whole record.
 
-
-def _triple(where: str, value: object) -> Triple:
-    items = _list_of(where, value)
-    if len(items) != len(ITEMS):
-        raise RecordError(f"{where} must be {len(ITEMS)} integers, one per {'/'.join(ITEMS)}; got {quote(value)}")
-    return _integer(where, items[0]), _integer(where, items[1]), _integer(where, items[2])
-
-
-def _pair_of_triples(where: str, value: object) -> tuple[Triple, Triple]:
-    pair = _list_of(where, value)
-    if len(pair) != len(SEATS):
-        raise RecordError(f"{where} must hold one list per seat; got {quote(value)}")
-    return _triple(where, pair[0]), _triple(where, pair[1])
-
-
-def _optional(where: str, value: object, kind: type[Kind]) -> Kind | None:
-    """``value`` if it is ``None`` or exactly of type ``kind``. Raises :class:`RecordError`."""
-    if value is not None and type(value) is not kind:
-        raise RecordError(f"{where} must be {kind.__name__} or null; got {quote(value)}")
-    return value
+    A shape is the names of types, ``"int | null"``; a list of one shape for any number of entries; a tuple of the
+    shapes of all entries; a dict of the shapes of an object's keys, those with ``?`` optional; or ``None`` for any
+    value.
+    """
+    if isinstance(shape, str):
+        kind = {"NoneType": "null", "dict": "object"}.get(type(value).__name__, type(value).__name__)
+        if kind not in shape.split(" | "):
+            raise RecordError(f"{where} must be {shape}; got {quote(value)}")
+    elif isinstance(shape, dict):
+        _check(where, value, "object")
+        shapes = {name.removesuffix("?"): part for name, part in shape.items()}
+        missing, unknown = sorted(shapes.keys() & shape.keys() - value.keys()), sorted(value.keys() - shapes.keys())
+        if missing or unknown:
+            problem = f"lacks {', '.join(missing)}" if missing else f"has unknown keys {', '.join(unknown)}"
+            raise RecordError(f"{where or 'the record'} {problem}; its keys are {', '.join(sorted(shapes))}")
+        for name, part in value.items():
+            _check(f"{where}.{name}" if where else name, part, shapes[name])
+    elif shape is not None:
+        _check(where, value, "list")
+        entries = shape * len(value) if isinstance(shape, list) else shape
+        if len(value) != len(entries):
+            raise RecordError(f"{where} must hold {len(entries)} entries; got {quote(value)}")
+        for number, (part, entry) in enumerate(zip(value, entries, strict=True)):
+            _check(f"{where}[{number}]", part, entry)

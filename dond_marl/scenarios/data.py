@@ -3,7 +3,7 @@
 The files are the data of facebookresearch/end-to-end-negotiator (CC BY-NC 4.0) and are not part of this project.
 ``selfplay.txt`` holds one seat a line, ``count value`` for each item type; lines 2k and 2k+1 are one game. The dialogue
 files hold one perspective a line: ``<input>``, ``<dialogue>``, ``<output>``, ``<partner_input>``.
-A file is read whole or not at all.
+A file is read if its SHA-256 is that of the published one, and not at all otherwise.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, RunFailure, quote
 from dond_marl.files import atomic_replace, read_bytes, user_path
-from dond_marl.game import MAX_VALUE
 
 DIALOGUE_SPLITS = ("train", "val", "test")
 DEFAULT_DATA_DIR = Path("data")
@@ -38,11 +37,10 @@ CHECKSUMS: dict[str, tuple[str, ...]] = {
     "test.txt": ("37be3150bf656195b61a7547b45cf307acce929f2a8140036890a561c3597c83",),
 }
 Tables = tuple[NDArray[np.int8], NDArray[np.int8]]
-Row = TypeVar("Row")
 
 
 class DataError(InputError):
-    """A data file that is missing, is not the published one, or has a line that cannot be read."""
+    """A data file that is missing or is not the published one."""
 
 
 class Dialogue(NamedTuple):
@@ -100,19 +98,9 @@ def _find(name: str, data_dir: str | Path | None) -> Path:
 
 @lru_cache(maxsize=4)
 def _self_play(path: Path) -> Tables:
-    content = _content(path)
-    seats = _parse_lines(path, content, lambda line: _context(line.split(), "a line"))
-    counts, values = [], []
-    for number, ((pool, first), (other_pool, second)) in enumerate(zip(seats[::2], seats[1::2], strict=False)):
-        if pool != other_pool:
-            line = 2 * number + 2
-            raise _wrong(path, f"the two seats of a game must share one pool; got {pool} and {other_pool}", line)
-        counts.append(pool)
-        values.append((first, second))
-    if len(seats) % 2:
-        raise _wrong(path, "the second seat of this game is missing: the number of lines is odd", len(seats))
-    _verify(path, content)
-    tables = np.array(counts, dtype=np.int8), np.array(values, dtype=np.int8)
+    numbers = np.array([line.split() for line in _verified_lines(path)], dtype=np.int8)
+    games = numbers.reshape(-1, 2, 3, 2)  # by game, seat and item type: count and value
+    tables = games[:, 0, :, 0].copy(), games[..., 1].copy()
     for table in tables:
         table.flags.writeable = False
     return tables
@@ -120,71 +108,37 @@ def _self_play(path: Path) -> Tables:
 
 @lru_cache(maxsize=4)
 def _dialogues(path: Path) -> tuple[Dialogue, ...]:
-    content = _content(path)
-    rows = tuple(_parse_lines(path, content, _dialogue_line))
-    _verify(path, content)
-    return rows
+    return tuple(map(_dialogue_line, _verified_lines(path)))
 
 
-def _content(path: Path) -> bytes:
+def _verified_lines(path: Path) -> list[str]:
+    """The lines of a published file. Raises :class:`DataError` for another content: every line is then as published."""
     try:
-        return read_bytes(path, MAX_BYTES)
+        content = read_bytes(path, MAX_BYTES)
     except OSError as error:
-        raise _wrong(path, f"cannot be read ({error.strerror})") from error
-
-
-def _parse_lines(path: Path, content: bytes, parse: Callable[[str], Row]) -> list[Row]:
-    """Each line parsed. Raises :class:`DataError` naming the first bad line (more helpful than a wrong checksum)."""
-    rows = []
-    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), start=1):
-        try:
-            rows.append(parse(line.decode("utf-8", errors="replace")))
-        except ValueError as error:
-            raise _wrong(path, str(error), number) from None
-    return rows
-
-
-def _verify(path: Path, content: bytes) -> None:
+        raise DataError(f"{path}: cannot be read ({error.strerror}). {how_to_get(path.name, path.parent)}") from error
     digest, checksums = checksum(content), CHECKSUMS[path.name]
     if digest not in checksums:
-        problem = f"not the published file: its SHA-256 is {digest}, expected {' or '.join(checksums)}"
-        raise _wrong(path, f"{problem} (every line reads well, so a line was changed, lost or added)")
-
-
-def _wrong(path: Path, problem: str, line: int | None = None) -> DataError:
-    location = path if line is None else f"{path}:{line}"
-    return DataError(f"{location}: {problem}. {how_to_get(path.name, path.parent)}")
-
-
-def _context(words: list[str], part: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Counts and values from ``count value count value count value``."""
-    if len(words) != 6 or not all(word.isascii() and word.isdigit() and len(word) <= 3 for word in words):
-        raise ValueError(f"{part} must be six numbers, count and value of each item type; got {' '.join(words)[:80]!r}")
-    numbers = [int(word) for word in words]
-    counts, values = tuple(numbers[::2]), tuple(numbers[1::2])
-    if not any(counts) or max(counts) > MAX_VALUE or max(values) > MAX_VALUE:
-        raise ValueError(
-            f"{part} must hold at least one item, and counts and values in 0..{MAX_VALUE}; got {' '.join(words)!r}"
+        raise DataError(
+            f"{path}: not the published file: its SHA-256 is {digest}, expected {' or '.join(checksums)}. "
+            f"{how_to_get(path.name, path.parent)}"
         )
-    return counts, values
+    return content.decode().removesuffix("\n").split("\n")
 
 
 def _dialogue_line(line: str) -> Dialogue:
     words = line.split()
     parts = {tag: _section(words, tag) for tag in ("input", "dialogue", "output", "partner_input")}
-    counts, my_values = _context(parts["input"], "<input>")
-    partner_counts, partner_values = _context(parts["partner_input"], "<partner_input>")
-    if counts != partner_counts:
-        raise ValueError(f"both perspectives must share one pool; got {counts} and {partner_counts}")
+    counts, my_values, partner_values = (
+        tuple(map(int, numbers))
+        for numbers in (parts["input"][::2], parts["input"][1::2], parts["partner_input"][1::2])
+    )
     return Dialogue(counts, my_values, partner_values, tuple(parts["dialogue"]), tuple(parts["output"]))
 
 
 def _section(words: list[str], tag: str) -> list[str]:
-    try:
-        start = words.index(f"<{tag}>")
-        return words[start + 1 : words.index(f"</{tag}>", start)]
-    except ValueError:
-        raise ValueError(f"no <{tag}>...</{tag}> in the line") from None
+    start = words.index(f"<{tag}>")
+    return words[start + 1 : words.index(f"</{tag}>", start)]
 
 
 TIMEOUT = 30  # seconds without a byte
@@ -236,15 +190,9 @@ def _fetch_file(target: Path, base_url: str, report: Callable[[str], object]) ->
 def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:  # noqa: S310  # http and https only, checked
-            content: bytes = answer.read(MAX_BYTES + 1)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise ConnectionError(f"{url}: the server says {error.code} {error.reason}") from error
+            content: bytes = answer.read(MAX_BYTES)
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", error)
-        raise ConnectionError(f"{url}: cannot be reached ({reason})") from error
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"{url}: more than {MAX_BYTES:,} bytes, so not the published file")
+        raise ConnectionError(f"{url}: cannot be fetched ({error})") from error
     return content
 
 

@@ -17,14 +17,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dond_marl.errors import InputError, require_library
 from dond_marl.files import read_bytes, user_path
 from dond_marl.game import ITEMS, MAX_COUNT, MAX_VALUE, Scenario
+from dond_marl.scenarios.data import Tables
 
 SUFFIXES = (".csv", ".jsonl", ".parquet", ".txt")
 COLUMNS = (*(f"{item}s" for item in ITEMS), *(f"{item}_value_{seat}" for seat in (0, 1) for item in ITEMS))
@@ -35,20 +35,15 @@ class ScenarioFileError(InputError):
     """A file of scenarios that is missing, too large, or has a row that is no scenario."""
 
 
-class FileScenarios(NamedTuple):
-    """The scenarios of a file, in its order."""
-
-    counts: NDArray[np.int8]  # [N, 3]
-    utilities: NDArray[np.int8]  # [N, 2, 3]
-
-
 def is_file_name(scenarios: object) -> bool:
     """Whether a scenario source is named by a file: by its suffix alone."""
     return isinstance(scenarios, str) and Path(scenarios).suffix in SUFFIXES
 
 
-def read_scenarios(name: str) -> FileScenarios:
-    """The scenarios of a file, at least one; read again when it has changed.
+def read_scenarios(name: str) -> Tables:
+    """The scenarios of a file, in its order, at least one: counts ``[N, 3]``, utilities ``[N, 2, 3]``, int8.
+
+    The file is read again when it has changed.
 
     Raises :class:`ScenarioFileError`, and :class:`~dond_marl.errors.MissingLibrary` for Parquet without pyarrow.
     """
@@ -61,7 +56,7 @@ def read_scenarios(name: str) -> FileScenarios:
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _mtime: int, _size: int) -> FileScenarios:
+def _read(path: Path, _mtime: int, _size: int) -> Tables:
     content, games = read_bytes(path, MAX_BYTES), list[Scenario]()
     number = 1 if path.suffix == ".csv" else 0  # of the row that was read last, header included
     try:
@@ -77,9 +72,7 @@ def _read(path: Path, _mtime: int, _size: int) -> FileScenarios:
         ) from None
     if not games:
         raise ScenarioFileError(f"{path}: holds no scenario; docs/DATA.md has the layouts")
-    read = FileScenarios(
-        np.array([g.counts for g in games], dtype=np.int8), np.array([g.utilities for g in games], dtype=np.int8)
-    )
+    read = np.array([g.counts for g in games], dtype=np.int8), np.array([g.utilities for g in games], dtype=np.int8)
     for table in read:
         table.flags.writeable = False
     return read

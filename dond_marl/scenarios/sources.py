@@ -233,7 +233,7 @@ class ScenarioSource:
         if self.budget is not None:
             return Scenarios(*_draw_budgeted(rng, n, self.max_count, self.budget), self.prior)
         if self.split is not None:
-            return (draw_near if self.split == "near" else draw_beyond)(rng, n, self.max_count)
+            return _draw_part(rng, n, self.max_count, beyond=self.split == "beyond")
         counts = rng.integers(1, self.max_count + 1, size=(n, 3), dtype=np.int8)
         return Scenarios(counts, any_values(rng, n), self.prior)
 
@@ -281,9 +281,6 @@ def open_source(
     ``scenarios`` may be the path of a file. ``use_dataset=True`` is the same as ``scenarios=dataset``.
     ``normalize=True`` keeps only the scenarios worth exactly ``points_budget`` to both seats.
     """
-    for setting, value in (("use_dataset", use_dataset), ("normalize", normalize)):
-        if not isinstance(value, bool):
-            raise ScenarioError(f"{setting} must be True or False; got {quote(value)}")
     name = source_name(scenarios, use_dataset, dataset)
     split = check_split(name, split)
     if (limit := as_integer(max_count)) is None or not 1 <= limit <= MAX_COUNT:
@@ -460,23 +457,17 @@ def beyond_lewis(seed: int, n: int) -> Scenarios:
     Pools are uniform over those of 1 to 4 items a type, values as in the source ``uniform``: a network made for
     ``lewis`` can play them.
     """
-    return draw_beyond(generator(seed, "beyond lewis", LEWIS_MAX_COUNT), n, LEWIS_MAX_COUNT)
+    return _draw_part(generator(seed, "beyond lewis", LEWIS_MAX_COUNT), n, LEWIS_MAX_COUNT, beyond=True)
 
 
-def draw_beyond(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
-    """``n`` scenarios of the split ``beyond`` of ``uniform``."""
-    possible = pools(max_count, beyond=True)
-    return Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n), "uniform")
+def _draw_part(rng: np.random.Generator, n: int, max_count: int, *, beyond: bool) -> Scenarios:
+    """``n`` scenarios of the split ``beyond`` of ``uniform``, or of ``near``, for which ``max_count`` is at least 2.
 
-
-def draw_near(rng: np.random.Generator, n: int, max_count: int) -> Scenarios:
-    """``n`` scenarios of the split ``near`` of ``uniform``: pools of 5 to 7 items, without the held-out views.
-
-    ``max_count`` is at least 2.
+    Those of ``near`` have pools of 5 to 7 items, as ``lewis``, and no held-out view.
     """
-    possible = pools(max_count, beyond=False)
+    possible = pools(max_count, beyond)
     drawn = Scenarios(possible[rng.integers(len(possible), size=n)], any_values(rng, n), "uniform")
-    while (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
+    while not beyond and (again := np.isin(view_numbers(drawn), HELD_OUT_VIEWS).any(axis=1)).any():
         drawn.utilities[again] = any_values(rng, int(again.sum()))
     return drawn
 

@@ -110,15 +110,6 @@ class Pool:
         self._solved: dict[int, SolvedLevel] = {}
         self.values: Doubles = self._solve()  # [C] of the best response, or an upper bound
 
-    @property
-    def first_turns_left(self) -> int:
-        """Turns left at the seat's first turn."""
-        return self.automaton.rules.max_turns - self.automaton.seat
-
-    def closes_deal(self, level: Level, turns_left: int) -> Bools:
-        """Whether a claim is certain to be a deal by the next answer, ``[Q, H]``."""
-        return self._closes(level.answer, level.claim, turns_left)
-
     def agree_points(self, claim: Index, context: Index) -> Doubles:
         """Points of AGREE in each context after a policy's claim, ``[R]``; 0 without one."""
         n = self.automaton.width
@@ -193,7 +184,7 @@ class Pool:
         best = np.stack([self.agree_points(level.claim, np.full(len(level.claim), c)) for c in contexts], axis=1)
         if turns_left == 1:
             return best
-        closes = self.closes_deal(level, turns_left)
+        closes = self._closes(level.answer, level.claim, turns_left)
         for claim, split in enumerate(self._split.tolist()):
             worth = closes[:, claim, None] * self.points[:, split]
             if turns_left - 2 in self._revealed:  # otherwise every claim ends the game
@@ -221,7 +212,8 @@ class Pool:
 
     def _solve(self) -> Doubles:
         """The value of each context, ``[C]``: expansion from the first turn on, then values from the last turn back."""
-        turns_left, belief = self.first_turns_left, self.initial_beliefs()
+        automaton, belief = self.automaton, self.initial_beliefs()
+        turns_left = automaton.rules.max_turns - automaton.seat  # at the seat's first turn
         values = np.zeros(len(self.points))
         if not belief.size:
             return values

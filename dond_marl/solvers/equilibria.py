@@ -3,8 +3,7 @@
 There is one game for each pool up to renaming of items (:func:`lewis_pools`). A node is a turn, the partner's last
 claim and both seats' views. An act is a claim, AGREE, or walking away: the acts that can matter under
 ``disagree="ends"``. A file holds a note, one line of JSON, and the probabilities of every act as 16-bit floats for one
-view of each group of renamings; the whole is compressed. The note states how the policy was made, its points, and the
-SHA-256 of the probabilities.
+view of each group of renamings; the whole is compressed. The note states how the policy was made and its points.
 
 The same tables serve ``disagree="rejects"``, where DISAGREE does not end the game. A policy never says DISAGREE to go
 on. Under this rule it is played as follows.
@@ -27,7 +26,6 @@ against itself, and an upper bound for any response, whatever its memory. Tests 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import lzma
 from collections.abc import Sequence
@@ -281,15 +279,17 @@ class Equilibrium:
         return keys[order], pool[order], view[order]
 
 
-def unpack(data: bytes) -> Equilibrium:
-    """The table of a file's bytes; raises :class:`~dond_marl.errors.InputError` for a damaged file."""
-    try:
-        head, _, body = lzma.decompress(data).partition(b"\n")
-        note = json.loads(head)
-    except (lzma.LZMAError, ValueError) as error:
-        raise InputError(f"the file is no table of an equilibrium ({error}); restore the shipped one") from None
-    if hashlib.sha256(body).hexdigest() != note.get("sha256"):
-        raise InputError("the table of an equilibrium is damaged: its SHA-256 differs; restore the shipped one")
+def file_name(turns: int, temperature: float) -> str:
+    """The file name of a shipped table."""
+    return f"turns{turns}_temperature{temperature}.xz"
+
+
+@lru_cache(maxsize=16)
+def _load_shipped(turns: int, temperature: float, disagree: Disagree) -> Equilibrium:
+    if disagree != "ends":
+        return replace(_load_shipped(turns, temperature, "ends"), disagree=disagree)
+    head, _, body = lzma.decompress((STORED / file_name(turns, temperature)).read_bytes()).partition(b"\n")
+    note = json.loads(head)
     numbers, start, policies = np.frombuffer(body, dtype="<f2"), 0, []
     for pool in lewis_pools():
         views, policy = len(representatives(pool)), []
@@ -300,18 +300,6 @@ def unpack(data: bytes) -> Equilibrium:
             start += size
         policies.append(spread(pool, policy))
     return Equilibrium(note, tuple(policies))
-
-
-def file_name(turns: int, temperature: float) -> str:
-    """The file name of a shipped table."""
-    return f"turns{turns}_temperature{temperature}.xz"
-
-
-@lru_cache(maxsize=16)
-def _load_shipped(turns: int, temperature: float, disagree: Disagree) -> Equilibrium:
-    if disagree != "ends":
-        return replace(_load_shipped(turns, temperature, "ends"), disagree=disagree)
-    return unpack((STORED / file_name(turns, temperature)).read_bytes())
 
 
 def representatives(pool: Pool) -> Index:

@@ -171,6 +171,13 @@ def compare(arms: Mapping[str, Arm], over: str) -> dict[str, Difference]:
     return {difference.name: difference for difference in differences(renamed, over)}
 
 
+def older_methods(folder: Path) -> dict[str, Difference]:
+    """The league methods of the literature - plain PPO with as many acts, by arm; without variants of one league."""
+    arms = {name: arm.arm for name, arm in arms_in("ablation", folder).items()}
+    methods = {name: arm for name, arm in arms.items() if not name.startswith(("no_", "with_"))}
+    return compare(methods, PLAIN)
+
+
 def restrict(arm: Arm, is_part: Callable[[Spec], bool]) -> Arm:
     """The arm with its games against some partners alone."""
     return arm._replace(

@@ -30,6 +30,7 @@ from experiments.results.arms import (
     gain_of,
     non_dominated,
     number,
+    older_methods,
     plane_arms,
 )
 from experiments.results.files import FOLDER, ROOT, document
@@ -197,13 +198,15 @@ def known_new(folder: Path) -> Picture:
 
 
 def literature(folder: Path) -> Picture:
-    """Older league methods and parts of the league, compared with the league with exploiters at a million acts."""
+    """League methods of a million acts, compared with plain PPO of as many acts from the same file."""
+    default = "league_itself_20_oracles_10"
+    compared = {default: differences_in("arms_1m", folder)[default], **older_methods(folder)}
     rows: list[Row] = [
         (describe(name), colour_of(name), [Mark(0, more.points.difference), Mark(1, more.nashconv)])
-        for name, more in differences_in("ablation", folder).items()
+        for name, more in compared.items()
     ]
     heads = f"difference in {POINTS}", f"difference in {NASHCONV}"
-    title = "Compared with the league with exploiters: roster dev2, a million acts"
+    title = "Compared with plain PPO: roster dev2, a million acts each"
     return rows_of_marks(
         rows, heads, title, "bars: 95 %, for seeds and partners like these; no mark: not measured", zero=(0, 1)
     )

@@ -29,6 +29,7 @@ from experiments.results.arms import (
     margin,
     non_dominated,
     number,
+    older_methods,
     plane_arms,
     restrict,
     seeds_estimate,
@@ -97,6 +98,15 @@ def differences(folder: Path, file: str, roster: str = DEV2, *prefixes: str) -> 
         name: difference_cells(difference, seeds_of(arms[name], arms[difference.over]))
         for name, difference in compared.items()
         if not prefixes or name.startswith(prefixes)
+    }
+
+
+def methods(folder: Path) -> dict[str, dict[str, str]]:
+    """Texts of the league methods of the literature - plain PPO with as many acts, by arm."""
+    arms = arms_in("ablation", folder)
+    return {
+        name: difference_cells(difference, seeds_of(arms[name], arms[difference.over]))
+        for name, difference in older_methods(folder).items()
     }
 
 
@@ -200,7 +210,7 @@ def rows(folder: Path, name: str) -> Sequence[Mapping[str, Any]]:
 
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (  # of the templates, without their first argument, the folder
-    *(arms, rows, plane_arms, differences, budgets, ceiling, preregistered, finals, document),
+    *(arms, rows, plane_arms, differences, methods, budgets, ceiling, preregistered, finals, document),
 )
 OF_FOLDER = {function.__name__: function for function in FUNCTIONS}
 HELPERS: dict[str, Any] = {

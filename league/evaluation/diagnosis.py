@@ -185,7 +185,7 @@ def _usage_per_game(before: Mapping[str, int], player: Partner, games: int) -> d
     if isinstance(client, RemoteClient):
         settings = client.settings
         stated = settings.prompt_price is not None or settings.completion_price is not None
-        usd = settings.price.cost(prompt, completion).usd if stated else math.nan
+        usd = settings.cost(prompt, completion).usd if stated else math.nan
     decisions = max(spent.get("decisions", 0), 1)
     return {
         "decisions": spent.get("decisions", 0) / games,

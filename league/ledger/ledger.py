@@ -21,10 +21,10 @@ from typing import Any, Self
 import numpy as np
 
 from dond_marl.errors import Notice, RunFailure
-from dond_marl.occupants import ANYTHING, NOTHING, Permission, Spec, read_spec
+from dond_marl.occupants import ANYTHING, NOTHING, Permission, read_spec
 from dond_marl.scenarios.sources import Scenarios
 from league.ledger.run_directory import SETTINGS, RunDirectory, RunNotFound, find_run
-from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED, has_schema
+from league.ledger.schema import FINGERPRINTED, SCHEMA, SCHEMA_VERSION, SEALED
 from league.play.values import (
     CAUSES,
     FACTS,
@@ -39,7 +39,6 @@ from league.play.values import (
 from league.settings.read import Config, parse
 
 DAMAGE_SIGNS = ("malformed", "not a database", "no such table", "no such column", "decode")  # in SQLite's messages
-SETTINGS_DIGEST = "config_sha256"  # key of a note: the digest of the settings
 
 
 class LedgerError(RunFailure):
@@ -83,7 +82,7 @@ class Ledger:
                 self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self._insert("meta", sorted(meta.items()))
-            self._insert("notes", sorted({**notes, SETTINGS_DIGEST: _digest(notes.get("config", ""))}.items()))
+            self._insert("notes", sorted(notes.items()))
             self._join(members)
             self._insert("states", [(-1, name, *state, None, None) for name, state in states.items()])
             self._insert("seals", [(-1, self._seal(-1))])
@@ -142,37 +141,25 @@ class Ledger:
 
     def notes(self) -> dict[str, str]:
         """Start of the run: settings with their paths, versions, command line, time, machine."""
-        return dict(self._rows("SELECT key, value FROM notes WHERE key != ?", SETTINGS_DIGEST))
+        return dict(self._rows("SELECT key, value FROM notes"))
 
     def settings(self) -> str:
-        """The settings at the start of the run, as YAML. Raises :class:`LedgerError` if their digest differs."""
-        text = self.notes().get("config", "")
-        stored = [digest for (digest,) in self._rows("SELECT value FROM notes WHERE key = ?", SETTINGS_DIGEST)]
-        if stored != [_digest(text)]:
-            raise self._damage_error("its settings do not match their digest")
-        return text
+        """The settings at the start of the run, as YAML."""
+        return self.notes()["config"]
 
     def config(self) -> Config:
         """The settings at the start of the run; names in them that need anything are not looked up.
 
-        Raises :class:`league.settings.read.ConfigError`, or :class:`LedgerError` as :meth:`settings` does.
+        Raises :class:`league.settings.read.ConfigError`.
         """
         return _parsed(self.settings(), f"settings in {self.path}")
 
     def members(self) -> tuple[Member, ...]:
         """All members in the order of the config, snapshots in the order of joining."""
         query = "SELECT member, spec, role, split, parent, born, blob FROM members ORDER BY position"
-        members = tuple(Member(name, self._spec(spec), *row) for name, spec, *row in self._rows(query))
-        odd = next((member for member in members if not f"{member.name}{member.spec}".isprintable()), None)
-        if odd is not None:  # it would move the cursor of a terminal
-            raise LedgerError(f"{self.path}: the name or spec of a member cannot be printed: {odd.name[:80]!a}")
-        return members
-
-    def _spec(self, text: str | None) -> Spec | None:
-        spec = None if text is None else read_spec(text)
-        if spec is None and text is not None:
-            raise LedgerError(f"{self.path}: a member is no occupant: {text[:80]!a}")
-        return spec
+        return tuple(
+            Member(name, None if spec is None else read_spec(spec), *row) for name, spec, *row in self._rows(query)
+        )
 
     def states(self, after: int | None = None) -> dict[str, LearnerState]:
         """States of the learners by name after a round (-1: before the first); the latest by default."""
@@ -181,10 +168,8 @@ class Ledger:
         return {name: LearnerState(*state) for name, *state in self._rows(query, number)}
 
     def scenarios(self, number: int) -> Scenarios:
-        """The scenarios of a committed round. Raises :class:`LedgerError` if their number is not that of the round."""
-        packed, size = next(self._rows("SELECT scenarios, size FROM rounds WHERE round = ?", number))
-        if not isinstance(packed, bytes) or len(packed) != 9 * size:
-            raise self._damage_error(f"round {number + 1} does not hold the {size} scenarios that it names")
+        """The scenarios of a committed round."""
+        packed = self._value("SELECT scenarios FROM rounds WHERE round = ?", number)
         table = np.frombuffer(packed, dtype=np.int8).reshape(-1, 9)
         return Scenarios(table[:, :3], table[:, 3:].reshape(-1, 2, 3))
 
@@ -200,10 +185,7 @@ class Ledger:
             failed,
         )
         for first, second, packed, size in rows:
-            try:
-                yield _unpack((first, second), packed, size)
-            except (TypeError, ValueError):
-                raise self._damage_error(f"a match of round {number + 1} does not hold {size} games") from None
+            yield _unpack((first, second), packed, size)
 
     def at_fault(self, number: int) -> list[str]:
         """The member at fault in each failed match of a committed round."""
@@ -324,7 +306,7 @@ class Ledger:
             self._db.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608  # constants
 
     def _check_schema(self) -> None:
-        """Refuse other tables than those of the schema, and none where the run had begun."""
+        """Refuse another version of the schema, and no tables where the run had begun."""
         settings_written = (self.path.parent / SETTINGS).exists()  # after the rows, so look here first
         version, begun = self._value("PRAGMA user_version"), self.has_begun
         if settings_written and not begun:
@@ -336,19 +318,11 @@ class Ledger:
             raise LedgerError(
                 f"{self.path}: written with ledger schema {version}, this is {SCHEMA_VERSION}; start a new run"
             )
-        with self._ledger_errors("read"):
-            matches = has_schema(self._db, SCHEMA)
-        if not matches:
-            raise self._damage_error(f"its tables are not those of schema {SCHEMA_VERSION}")
 
     def _check(self) -> None:
         self._check_schema()
-        verdict = self._value("PRAGMA quick_check(1)")
-        if verdict != "ok":
-            raise self._damage_error(verdict)
-
-    def _damage_error(self, cause: str) -> LedgerError:
-        return LedgerError(f"{self.path}: the ledger is damaged ({cause}); restore a copy or start a new run")
+        if (verdict := self._value("PRAGMA quick_check(1)")) != "ok":
+            raise LedgerError(f"{self.path}: the ledger is damaged ({verdict}); restore a copy or start a new run")
 
     def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with self._ledger_errors("read"):
@@ -391,10 +365,6 @@ class Ledger:
 @lru_cache(maxsize=4)  # settings do not change, and those of 300 members take a quarter of a second to parse
 def _parsed(settings: str, source: str) -> Config:
     return parse(settings, source, Config, NOTHING)
-
-
-def _digest(settings: str) -> str:
-    return hashlib.sha256(settings.encode()).hexdigest()
 
 
 def _pack(leg: SeatOrderResult) -> bytes:

@@ -7,7 +7,6 @@ The lock belongs to the one process that writes, and ends with it. A start that 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import shlex
 import shutil
@@ -28,11 +27,9 @@ LEDGER = "ledger.sqlite"  # mark of a league run
 SETTINGS = "config.yaml"  # mark of a training run
 KINDS = {LEDGER: "league", SETTINGS: "training run"}
 OTHERS = {LEDGER: (SETTINGS, "evaluate"), SETTINGS: (LEDGER, "league")}  # the other kind of run: its command
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system, often one of a network
 MOST_NAMED = 5  # runs in a message
 BLOBS = "blobs"  # the weights of a league's learners
 LOCK = "run.lock"
-ROOM = ".room"  # a file that is as large as a checkpoint, for a moment, at the start of a training
 PROGRESS, CHECKPOINTS = "progress.csv", "checkpoints"  # results of a training run
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -48,15 +45,18 @@ class RunNotFound(InputError, RunError):
 
 
 class RunDirectory:
-    """A run folder, locked while used as a context; a ``fresh`` one is deleted if its start fails."""
+    """A run folder, locked while used as a context.
 
-    def __init__(self, path: Path, *, fresh: bool = False) -> None:
+    ``made``: the folders that were made for a new run, its own first; they are deleted if its start fails.
+    """
+
+    def __init__(self, path: Path, made: Sequence[Path] = ()) -> None:
         from filelock import FileLock  # of an extra: a game in the terminal reads names of runs without it
 
         self.path = path
         self.ledger = path / LEDGER
         self.blobs = path / BLOBS
-        self._fresh = fresh
+        self._made = made
         self._lock = FileLock(path / LOCK)
 
     def __enter__(self) -> RunDirectory:
@@ -70,26 +70,27 @@ class RunDirectory:
             ) from None
         except OSError as error:
             self.__exit__(type(error))
-            if error.errno in NO_LOCKS:
-                raise RunError(
-                    f"{self.path}: this file system has no locks ({error.strerror}), which keep a run to one process; "
-                    f"put it on a local disk with --set logging.output_dir=FOLDER"
-                ) from error
-            raise RunError(f"{self.path}: cannot be locked ({error.strerror}); is the folder writable?") from error
+            raise RunError(
+                f"{self.path}: cannot be locked ({error.strerror}), which keeps a run to one process; name a folder on "
+                f"a local disk with --set logging.output_dir=FOLDER"
+            ) from error
         for folder in (self.path, self.blobs, self.path / CHECKPOINTS):
             remove_temporaries(folder)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with contextlib.suppress(OSError):  # an unreadable folder is not deleted
-            if self._fresh and kind and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
+            if self._made and kind and _holds_nothing(self.path, stopped=issubclass(kind, KeyboardInterrupt)):
                 shutil.rmtree(self.path, ignore_errors=True)
+                for folder in self._made[1:]:
+                    folder.rmdir()
         self._lock.release()
 
 
 def new_run(output_dir: str | Path) -> RunDirectory:
     """The next free numbered folder under ``output_dir``. Raises :class:`RunError`."""
     output_dir = user_path(output_dir)
+    made = [folder for folder in (output_dir, *output_dir.parents) if not folder.exists()]
     try:
         output_dir.mkdir(parents=True, exist_ok=True)
         number = max((int(path.name) for path in run_folders(output_dir)), default=0) + 1
@@ -97,7 +98,7 @@ def new_run(output_dir: str | Path) -> RunDirectory:
             path = output_dir / f"{number:04d}"
             try:
                 path.mkdir()
-                return RunDirectory(path, fresh=True)
+                return RunDirectory(path, [path, *made])
             except FileExistsError:  # another process was faster
                 number += 1
     except OSError as error:
@@ -108,34 +109,16 @@ def new_run(output_dir: str | Path) -> RunDirectory:
         ) from error
 
 
-def run_to_resume(
-    resume: Path, output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None
-) -> RunDirectory:
-    """The run ``resume``, or the newest in it; if ``resume`` is empty, the newest in ``output_dir`` or its folders.
-
-    ``notify`` is called for newer runs that never began. Raises :class:`RunNotFound`.
-    """
-    if resume != Path():
-        return find_run(resume, mark, notify)
-    deeper = [] if run_folders(output_dir) else runs_in(output_dir, mark)
-    return newest_run(deeper[0].parent if deeper else output_dir, mark, notify)
-
-
 def newest_run(output_dir: Path, mark: str = LEDGER, notify: Callable[[str], None] = lambda _: None) -> RunDirectory:
     """The newest run under ``output_dir`` that has begun. Raises :class:`RunNotFound`, which names other runs.
 
-    ``mark``: the first file of a run; ``notify`` is called with a sentence for newer runs that never began, are
-    starting in another process, or cannot be read.
+    ``mark``: the first file of a run; ``notify`` is called with a sentence for newer runs that never began.
     """
     for path in sorted(run_folders(output_dir), key=lambda path: int(path.name), reverse=True):
-        try:
-            if has_begun(path, mark):
-                return RunDirectory(path)
-            if (path / mark).exists() or _is_empty_start(path):
-                never = "another process is starting it" if in_use(path) else "it never began"
-                notify(f"{path} is skipped: {never}")
-        except OSError as error:  # not readable, or deleted meanwhile
-            notify(f"{path} is skipped: it cannot be read ({error.strerror})")
+        if has_begun(path, mark):
+            return RunDirectory(path)
+        if (path / mark).exists() or _is_empty_start(path):
+            notify(f"{path} is skipped: it never began")
     raise _missing_run(output_dir, mark, "holds no")
 
 
@@ -160,15 +143,9 @@ def find_run(path: str | Path, mark: str = LEDGER, notify: Callable[[str], None]
 
 def _missing_run(path: Path, mark: str, verb: str) -> RunNotFound:
     """The error for a folder without a run: what it is instead, or other runs near it."""
-    for run in (path, *run_folders(path)) if mark == LEDGER else ():
-        if any((run / name).exists() for name in (BLOBS, "ladder.csv")) and not (run / LEDGER).exists():
-            return RunNotFound(f"{run}: its {LEDGER} is missing; restore it from a copy")
     kind, (other, command) = KINDS[mark], OTHERS[mark]
     if _has_mark(path, other) or any(_has_mark(run, other) for run in run_folders(path)):
         return RunNotFound(f"{path} {verb} {kind} but a {KINDS[other]}, which is for dond {command}")
-    for run in (run for folder in (path, *_folders_in(path)) for run in run_folders(folder)):
-        if in_use(run) and not any(has_begun(run, file) for file in KINDS):
-            return RunNotFound(f"{run} is being started by another process: try again in a few seconds")
     runs = [run for run in runs_in(path.parent, mark) if run.parent != path]
     named = ", ".join(map(str, runs[:MOST_NAMED])) + (f" and {len(runs) - MOST_NAMED} more" * (len(runs) > MOST_NAMED))
     starts = "league" if mark == LEDGER else "train"
@@ -193,9 +170,8 @@ def runs_in(parent: Path, mark: str) -> list[Path]:
     """Runs in a folder and in its folders that have begun, the latest first; ``mark``: the first file of a run."""
     written = dict[Path, int]()
     for path in (path for folder in (parent, *_folders_in(parent)) for path in run_folders(folder)):
-        with contextlib.suppress(OSError):  # not readable, or deleted meanwhile
-            if has_begun(path, mark):
-                written[path] = (path / mark).stat().st_mtime_ns
+        if has_begun(path, mark):
+            written[path] = (path / mark).stat().st_mtime_ns
     return sorted(written, key=written.__getitem__, reverse=True)
 
 

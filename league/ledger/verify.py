@@ -74,9 +74,8 @@ def mend(
     Damaged weights are written again when their round is replayed (:func:`~league.play.blobs.write_blob`).
     ``first``: the learners' weights before the first round, by blob. ``round_name``: the name of a round on screen.
     ``averaging``: the learners with a reservoir of actions, which their average policy is trained on.
-    Raises :class:`RunError` if the start of the run is damaged.
+    The start of the run is intact (:func:`refuse_damaged_start`).
     """
-    refuse_damaged_start(ledger)
     damaged_round = ledger.first_damaged_round()
     played = ledger.next_round
     sound = played if damaged_round is None else damaged_round

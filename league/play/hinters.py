@@ -5,14 +5,13 @@ A query is a decision of a language model or a person, a hint, or a verdict of a
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from dond_marl.occupants import OccupantNameError, Spec, seat_occupant
-from dond_marl.seats import Hinter, Traits, expensive_to_query
+from dond_marl.seats import Hinter, Partner
 from hints import ExpertHinter, HintSchedule, RandomHinter
 from league.settings.sections import HintsConfig
 from partners.llm.partner import LocalLLMPartner
@@ -27,11 +26,11 @@ ACTS_PER_GAME = 5.0  # of both seats: mean of games of the train roster
 JUDGE = "llm_judge"  # the reward that queries a language model
 
 
-def hint_provider(hints: HintsConfig) -> Hinter | None:
+def hint_provider(hints: HintsConfig, seat: Callable[[Spec], Partner] = seat_occupant) -> Hinter | None:
     """The hint provider of the settings, ``None`` for mode ``none``; nothing is read or sent yet.
 
-    A missing expert checkpoint is replaced by the heuristic's greedy choices, counted as such. Raises
-    :class:`OccupantNameError`.
+    A missing expert checkpoint is replaced by the heuristic's greedy choices, counted as such. ``seat`` makes the
+    occupant that is queried. Raises :class:`OccupantNameError`.
     """
     if hints.mode == "none":
         return None
@@ -40,12 +39,12 @@ def hint_provider(hints: HintsConfig) -> Hinter | None:
     if hints.mode == "expert":
         greedy = seat_occupant("heuristic")
         try:
-            return ExpertHinter(seat_occupant(hints.expert), greedy)
+            return ExpertHinter(seat(hints.expert), greedy)
         except OccupantNameError as error:
             if not isinstance(error.__cause__, CheckpointError):  # another mistake than a missing file
                 raise
             return ExpertHinter(None, greedy)
-    return ExpertHinter(seat_occupant(llm_spec(hints)))
+    return ExpertHinter(seat(llm_spec(hints)))
 
 
 def hint_schedule(hints: HintsConfig) -> HintSchedule | None:
@@ -54,23 +53,15 @@ def hint_schedule(hints: HintsConfig) -> HintSchedule | None:
 
 
 def league_hint_schedule(hints: HintsConfig) -> HintSchedule | None:
-    """The hints of a league's practice; an expensive provider is made once per process.
+    """The hints of a league's practice; the occupant that is queried for them is made once per process.
 
     Its budget, connections and probed capabilities are then shared by all learners and rounds of the process, whatever
-    their cadence, dropout or privileges. Cheap providers are pure and made anew. The tally belongs to one practice.
+    their cadence, dropout or privileges. The tally belongs to one practice.
     """
-    provider = None if hints.mode == "llm" else hint_provider(hints)
-    if hints.mode == "llm" or expensive_to_query(getattr(provider, "traits", Traits())):
-        settings = hints.model_dump(exclude={"cadence_k", "dropout", "closing_scenarios", "privileged"})
-        settings["provider"] = resolve_provider(hints.provider)
-        provider = _shared_provider(json.dumps(settings, sort_keys=True))
-    return _schedule(hints, provider)
+    return _schedule(hints, hint_provider(hints, _shared_occupant))
 
 
-@lru_cache(maxsize=64)
-def _shared_provider(settings: str) -> Hinter | None:
-    """The provider of the hint settings in a JSON text."""
-    return hint_provider(HintsConfig.model_validate(json.loads(settings)))
+_shared_occupant = lru_cache(maxsize=64)(seat_occupant)  # of this process
 
 
 def _schedule(hints: HintsConfig, provider: Hinter | None) -> HintSchedule | None:

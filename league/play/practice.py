@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from league.play.devices import DeviceError, on_device
 from league.play.hinters import league_hint_schedule
 from league.play.match import SEATING, PartnerWrapper
 from league.play.outside_learners import PracticeGames, first_outside_state, load_learner, pack_learner
-from league.play.provenance import league_ancestries
 from league.play.values import LearnerState, Meeting, TrainResult, TrainTask
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config
@@ -40,9 +39,13 @@ from partners.network.partner import NetworkPartner
 from partners.provenance import KEYS, NO_PAST, Ancestry
 
 
-def first_states(config: Config, learners: Iterable[LearnerConfig]) -> Iterator[tuple[str, LearnerState, bytes]]:
-    """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does."""
-    pasts = league_ancestries(config)
+def first_states(
+    config: Config, learners: Iterable[LearnerConfig], pasts: Mapping[str, Ancestry]
+) -> Iterator[tuple[str, LearnerState, bytes]]:
+    """Name, first state and blob of each of these ``learners`` of a league. Raises as :func:`first_state` does.
+
+    ``pasts``: the provenance of each learner by name, see :func:`league.play.provenance.league_ancestries`.
+    """
     members = tuple(sorted(member.name for member in config.members))
     layout, hinted, seed = config.layout, config.gives_hints, config.league.seed
     for learner in learners:

@@ -7,12 +7,11 @@ members are played at the end only, when no learner learns any more. See :mod:`p
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import product
 
 from dond_marl.occupants import Spec
-from league.settings.read import Config, dump
+from league.settings.read import Config
 from league.settings.sections import EnvConfig, HintsConfig
 from league.settings.training import TrainConfig
 from partners.learning.first_weights import as_occupant
@@ -26,7 +25,6 @@ from partners.provenance import (
     human_dialogues,
     identity,
     provenance_of,
-    refuse_test_roster,
 )
 
 HEURISTIC = Spec("heuristic")  # its greedy act replaces a missing expert's
@@ -66,7 +64,7 @@ def league_ancestries(config: Config) -> dict[str, Ancestry]:
         alone[learner.name] = first.add_opponents([*fixed, *map(provenance_of, hinters)])
     if len(alone) < 2:
         return alone
-    league = _league_hash(config)
+    league = config.digest
     named = {name: OccupantProvenance(_identity(league, name), past) for name, past in alone.items()}
     return {
         name: past.add_opponents(opponent for other, opponent in named.items() if other != name)
@@ -88,26 +86,11 @@ def occupants_of(config: Config | TrainConfig) -> dict[str, str]:
 
 def learner_identity(config: Config, name: str) -> str:
     """The name of a league's learner in provenance notes: a hash of the league's settings, and its name there."""
-    return _identity(_league_hash(config), name)
-
-
-def _league_hash(config: Config) -> str:
-    return hashlib.sha256(dump(config.portable()).encode()).hexdigest()[:16]
+    return _identity(config.digest, name)
 
 
 def _identity(league: str, name: str) -> str:
     return Spec("learner", {"league": league, "name": name}).text
-
-
-def check_training_provenance(config: TrainConfig) -> None:
-    """Raise :class:`partners.provenance.ProvenanceError` if the learner would train with a held-out roster."""
-    refuse_test_roster(training_ancestry(config), "the learner")
-
-
-def check_league_provenance(config: Config) -> None:
-    """Raise :class:`partners.provenance.ProvenanceError` if a learner would train with a held-out roster."""
-    for name, past in league_ancestries(config).items():
-        refuse_test_roster(past, name)
 
 
 def _hint_occupants(hints: HintsConfig) -> Iterator[Spec]:

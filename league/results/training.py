@@ -11,7 +11,7 @@ from league.evaluation.matches import PARTNER
 from league.figures.rows import Figure
 from league.play.hinters import describe_hints, hint_queries, hint_summary
 from league.results.progress import Output
-from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, count_cell, number_cell
+from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, number_cell
 from league.tables.figures import duration, with_margin
 from league.tables.plain import FOLDER, WARNING, fill, join_parts
 from league.training.clone import CloneReport, HumanPositions
@@ -22,7 +22,7 @@ from league.training.training import (
     closing_hints,
     own_decisions_per_game,
 )
-from partners.judges.judge import JudgeReward
+from partners.judges.language_model import JudgeReward
 from partners.learning.cloning import Epoch
 from partners.learning.rewards import OWN
 
@@ -63,13 +63,11 @@ class TrainWatcher:
             self._output.line(join_parts(training_status(training), self._output.width))
         return True
 
-    def on_closing(self, training: Training, play: str, hints: int) -> None:
-        """Report before and during the closing score of ``play``, with the number of costly hints so far."""
+    def on_closing(self, training: Training, play: str) -> None:
+        """Report before the closing score of ``play``."""
         self.closing = True
         coming = closing_hints(training)
-        if coming is not None and hints:
-            self._output.line(f"  {play} play: {hints:,} of about {max(coming.queries // 2, hints):,} hints")
-        elif coming is not None and play == SAMPLED:
+        if coming is not None and play == SAMPLED:
             self._prose(_announce_hints(coming, training))
         elif play == SAMPLED and self._printed:
             self._output.line("  the final score is measured")
@@ -194,36 +192,13 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
     gains = (Figure(gain, "difference of shares") for gain in report.more_than_majority)
     agreement.append(TableRow("expert - most frequent act", (*gains, None)))
     nats = (Figure(likeness.act_nats, "nats"), Figure(likeness.oA_nats, "nats"))
-    acts = (
-        TableRow(
-            act.act,
-            (
-                count_cell(act.said),
-                count_cell(act.expected),
-                _share(act.both, act.said),
-                _share(act.both, act.expected),
-            ),
-        )
-        for act in likeness.acts
-    )
-    buckets = (
-        TableRow(
-            f"{bucket.low:.1f} to {bucket.high:.1f}",
-            (count_cell(bucket.n), number_cell(bucket.confidence, "share"), number_cell(bucket.accuracy, "share")),
-        )
-        for bucket in likeness.reliability
-        if bucket.n
-    )
     play = [("zoo", greedy.points, sampled.points)]
     play += [(name, points, sampled.against[name]) for name, points in greedy.against.items()]
     points = (TableRow(name, (Figure(first), Figure(second))) for name, first, second in play)
     deals = TableRow("deals with the zoo", (number_cell(greedy.deals, "share"), number_cell(sampled.deals, "share")))
-    calibration = f"Calibration of the act: expected error {likeness.calibration_error:.1%}"
     tables = (
         Table("Agreement", ("the same act", "in replies", "the same split, of offers"), tuple(agreement), "policy"),
         Table("Cross-entropy", ("act", "split of an offer"), (TableRow("supervised expert", nats),), "policy"),
-        Table("Acts", ("people", "expected", "of people's, expected", "of expected, people's"), tuple(acts), "act"),
-        Table(calibration, ("positions", "mean", "people"), tuple(buckets), "probability"),
         Table("Own points of ten, where DISAGREE ends the game", ("greedy", "sampled"), (*points, deals), "against"),
     )
     notes = (
@@ -235,7 +210,3 @@ def clone_section(report: CloneReport, positions: HumanPositions) -> Section:
         ),
     )
     return Section("clone", "The cloned expert and people", notes, tables)
-
-
-def _share(part: int, total: int) -> Figure | None:
-    return number_cell(part / total, "share") if total else None

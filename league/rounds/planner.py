@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from league.play.provenance import league_ancestries
 from league.play.values import ORACLES, Block, Decision, Entrant, LearnerState, MatchTask, Member, TrainTask
 from league.rounds.matchmaking import matchmaking_in_words
 from league.rounds.opponents import meetings_of
@@ -25,6 +26,7 @@ from league.settings.learners import LearnerConfig, StageConfig, Until
 from league.settings.read import Config
 from league.standings.history import History
 from league.standings.ratings import POPOVICIU, STRENGTH, Payoffs
+from partners.provenance import refuse_test_roster
 from partners.rosters import TRAIN, plain_name, roster
 
 Pair = tuple[str, str, str]  # two members and the reason
@@ -57,15 +59,19 @@ def members_of(config: Config) -> tuple[Member, ...]:
 def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """States of the learners before the first round; their weights are written into the folder ``blobs``.
 
-    Raises :class:`partners.learning.first_weights.FirstWeightsError`.
+    Raises :class:`partners.learning.first_weights.FirstWeightsError`, and
+    :class:`partners.provenance.ProvenanceError` if a learner would train with a held-out roster.
     """
     if not config.learners:
         return {}
+    pasts = league_ancestries(config)
+    for name, past in pasts.items():
+        refuse_test_roster(past, name)
     from league.play import practice
     from league.play.blobs import write_blob  # loads PyTorch
 
     states = {}
-    for name, state, content in practice.first_states(config, config.learners):
+    for name, state, content in practice.first_states(config, config.learners, pasts):
         write_blob(blobs, content)
         states[name] = state
     return states

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dond_marl.occupants import ANYTHING, NOTHING, check_needs
+from dond_marl.occupants import ANYTHING, NOTHING, check_needs, seat_occupant
 from dond_marl.records.files import write_atomically
 from league.figures.rows import Figures, write_figures
 from league.ledger.ledger import Ledger
@@ -19,7 +19,7 @@ from league.ledger.verify import mend, refuse_damaged_start, refuse_other_occupa
 from league.play.backends import Backend, InProcess, cores
 from league.play.devices import check_devices
 from league.play.match import SEATING
-from league.play.provenance import check_league_provenance, occupants_of
+from league.play.provenance import league_ancestries, occupants_of
 from league.play.values import LearnerState, MatchResult, Member, Round, TrainResult, machine
 from league.rounds.planner import RoundPlan, first_states, members_of, plan_round, stage_end
 from league.rounds.snapshots import RoundEnd, end_of_round
@@ -31,7 +31,7 @@ from league.standings.findings import findings_of, write_findings
 from league.standings.history import CurvePoint, History, history_of, learning_curves, write_curves
 from league.standings.ladder import Responses, Standing, ladder_of, write_ladder
 from league.standings.references import stored_responses
-from partners.provenance import ProvenanceError
+from partners.provenance import Ancestry, ProvenanceError, refuse_test_roster
 
 FiguresReport = Callable[[Mapping[str, float]], object]
 
@@ -61,15 +61,25 @@ def run_league(
 ) -> LeagueOutcome:
     """Play a league to its end in ``directory``, from the first round that is not in its ledger.
 
-    ``config``: checked by :func:`league.api.check_league`; ``None`` for the run's own settings. ``backend`` replaces
-    theirs, without effect on rows. ``trust``: a resumed run may use code, files, services and keys that it names.
-    ``report`` is called with :func:`tracked_figures` of each round, once it is committed.
-    Raises :class:`~dond_marl.errors.UntrustedError` without it for a run that names any, :class:`RunError`,
-    :class:`league.ledger.ledger.LedgerError`, and :class:`league.play.devices.DeviceError` if a learner's device is
-    missing.
+    ``config``: ``None`` for the run's own settings. ``backend`` replaces theirs, without effect on rows. ``trust``: a
+    resumed run may use code, files, services and keys that it names; without it one that names any raises
+    :class:`~dond_marl.errors.UntrustedError`. ``report`` is called with :func:`tracked_figures` of each round, once it
+    is committed. Raises :class:`RunError`, :class:`league.ledger.ledger.LedgerError`,
+    :class:`league.play.devices.DeviceError` if a learner's device is missing, and, before the first round,
+    :class:`dond_marl.errors.InputError` for settings that cannot be played: members, scenario data, provenance,
+    libraries. A start that fails leaves no folder.
     """
     with directory, Ledger(directory.ledger, ANYTHING if trust else NOTHING) as ledger:
-        config = _begin_or_resume(config, directory, ledger, watcher)
+        if ledger.has_begun:
+            config = _resume(config, directory, ledger, watcher)
+        elif config is not None:  # a new run, or one killed before its start was written
+            _begin(config, directory, ledger)
+        else:
+            raise RunError(
+                f"{directory.path}: the run was stopped before its settings were written, so it cannot be resumed; "
+                "start it again with --config FILE"
+            )
+        check_devices(config.learners)
         write_atomically(directory.path / "config.yaml", ledger.settings())
         if config.env.partner != EnvConfig().partner:
             watcher.warn("env.partner sets the partner of a single agent; a league does not use it")
@@ -121,38 +131,38 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
         write_curves(directory.path / "learning.csv", learning_curves(ledger, confidence))
 
 
-def _begin_or_resume(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
-    if not ledger.has_begun:  # a new run, or one killed before its start was written
-        if config is None:
-            raise RunError(
-                f"{directory.path}: the run was stopped before its settings were written, so it cannot be resumed; "
-                "start it again with --config FILE"
-            )
-        notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
-        meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
-        ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))
-        return config
+def _begin(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
+    """Write the start of a new run."""
+    for member in (*config.members, *config.gate, *config.heldout):
+        seat_occupant(member.spec)
+    notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
+    meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
+    ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))
+
+
+def _resume(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
+    """The settings of a run that goes on, once it is known to be intact and to be the same run."""
     refuse_damaged_start(ledger)
     meta, notes = ledger.meta(), ledger.notes()
     started = ledger.config()
     specs = [member.spec for member in ledger.members() if member.spec is not None]
     check_needs(dict.fromkeys([*names_in(started), *specs]), ledger.allow, str(directory.path))
-    if config is None:
-        config = started
-        check_devices(config.learners)
+    config = config or started
     refuse_other_settings(directory.path, started.portable(), config.portable())
     if meta["source"] != _source_digest(config):
         raise RunError(f"{directory.path} was started with other scenarios than its source has now; start a new run")
     refuse_other_occupants(directory.path, notes, occupants_of(config))
     averaging = {learner.name for learner in config.learners if learner.reservoir}
-    damage = mend(ledger, directory.blobs, _first_weights(config), config.league.round_name, averaging)
+    pasts = league_ancestries(config)
+    damage = mend(ledger, directory.blobs, _first_weights(config, pasts), config.league.round_name, averaging)
     if damage is not None:
         watcher.warn(damage)
     if averaging and ledger.next_round > 1:  # files left by a kill after the last commit
         earlier = ledger.states(ledger.next_round - 2)
         _delete_old_reservoirs(config, directory.blobs, earlier, ledger.states())
     try:
-        check_league_provenance(config)
+        for name, past in pasts.items():
+            refuse_test_roster(past, name)
     except ProvenanceError as error:
         watcher.warn(f"this run, which was started under other held-out rosters, continues: {error}")
     if notes["machine"] != machine():
@@ -166,13 +176,13 @@ def _source_digest(config: Config) -> str:
     return f"{source.label}: {source.digest()}"
 
 
-def _first_weights(config: Config) -> dict[str, bytes]:
+def _first_weights(config: Config, pasts: Mapping[str, Ancestry]) -> dict[str, bytes]:
     drawn = [learner for learner in config.learners if learner.init_from is None and not learner.train]
     if not drawn:
         return {}
     from league.play import practice
 
-    return {state.blob: content for _, state, content in practice.first_states(config, drawn)}
+    return {state.blob: content for _, state, content in practice.first_states(config, drawn, pasts)}
 
 
 def _play_rounds(

@@ -1,8 +1,7 @@
 """Settings as layers of plain data: a YAML file, then ``--set a.b=c`` options, merged key by key.
 
-Each value keeps its origin (file and line, or option) for messages. YAML follows the 1.2 core schema: ``3e-4`` is a
-number, but ``1e6`` and ``1_000`` are integers; ``on``, ``off``, ``yes``, ``no`` and dates are text; keys are text and
-occur once.
+Each value keeps its origin (file and line, or option) for messages. YAML is PyYAML's, but ``3e-4`` is a number and
+``1e6`` an integer; keys are text and occur once in a file, and of two options for one key the later one counts.
 ``env``, ``league`` and other sections are merged by key; a later layer replaces everything else as a whole. A later
 layer that names a scenario source replaces the earlier source and its split (:func:`replace_source`).
 """
@@ -25,16 +24,7 @@ from dond_marl.scenarios.sources import DATASETS
 Path = tuple[str | int, ...]  # keys and list positions from the top
 
 _TAG = "tag:yaml.org,2002:"
-_RESOLVERS = (
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?[0-9]+(_[0-9]+)*|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
-    (
-        "float",
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        list("-+0123456789."),
-    ),
-)
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")  # also without a point or a sign
 
 
 class YamlError(InputError):
@@ -46,34 +36,23 @@ class YamlError(InputError):
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader under the core schema."""
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
+    """PyYAML's safe loader, with numbers such as ``3e-4``."""
 
 
 class _Dumper(yaml.SafeDumper):
     """Writes what :class:`_Loader` reads back as the same values."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # PyYAML's own way to declare them
-
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002  # PyYAML's signature
         return True
 
 
-def _integer(_: _Loader, node: yaml.ScalarNode) -> int:
-    return int(node.value, {"0o": 8, "0x": 16}.get(node.value[:2], 10))
+def _number(loader: _Loader, node: yaml.ScalarNode) -> int | float:
+    number = loader.construct_yaml_float(node)
+    return int(number) if "." not in node.value and number.is_integer() else number  # 1e6 is a count
 
 
-def _number(_: _Loader, node: yaml.ScalarNode) -> int | float:
-    text = node.value.lower()
-    number = float(text.replace(".inf", "inf").replace(".nan", "nan"))
-    return int(number) if "." not in text and number.is_integer() else number  # 1e6 is a count
-
-
-for _name, _pattern, _first in _RESOLVERS:
-    for _class in (_Loader, _Dumper):
-        _class.add_implicit_resolver(_TAG + _name, re.compile(f"(?:{_pattern})$"), _first)
-_Loader.add_constructor(_TAG + "int", _integer)
+for _class in (_Loader, _Dumper):
+    _class.add_implicit_resolver(_TAG + "float", _FLOAT, list("-+0123456789."))
 _Loader.add_constructor(_TAG + "float", _number)
 
 
@@ -216,9 +195,8 @@ def text_layer(content: bytes | str, label: str) -> Layer:
 
 
 def command_line_layer(overrides: Sequence[str]) -> Layer:
-    """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys, and a key may occur once."""
+    """The settings of all ``--set a.b=c`` options; a mapping sets each of its keys."""
     layer = Layer(Origin(1, 0, "--set"))
-    options: dict[Path, Origin] = {}
     for number, override in enumerate(overrides, start=1):
         short = override.isprintable() and len(override) <= SHOWN
         origin = Origin(1, number, f"--set {override if short else quote(override)}")
@@ -233,16 +211,12 @@ def command_line_layer(overrides: Sequence[str]) -> Layer:
             layer.complain((), error.reason, origin)
             continue
         for path, value in leaves:
-            earlier = next((option for option in options if option[: len(path)] == path[: len(option)]), None)
-            if earlier is not None:
-                twice = min(path, earlier, key=len)
-                layer.complain(twice, f"given twice, before by {options[earlier].label}", origin)
-                continue
-            options[path] = origin
             section = layer.data
             for depth, name in enumerate(path[:-1], start=1):
                 layer.origins.setdefault(path[:depth], origin)
-                section = section.setdefault(name, {})
+                if not isinstance(section.get(name), dict):
+                    section[name] = {}
+                section = section[name]
             layer.origins[path] = origin
             section[path[-1]] = value
     return layer

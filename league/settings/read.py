@@ -11,6 +11,7 @@ of test2 and test3, whose evaluations are logged: ``dond bench`` plays them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -63,21 +64,6 @@ HOW_TO_PLAN = "a dry run runs no code: read it first, then add --trust, or start
 BOUNDS = ("ge", "gt", "le", "lt")
 DISPLAY = ("confidence", "evaluate")  # keys of league that change only what is shown
 Roster = Annotated[tuple[MemberConfig, ...], Field(strict=False, description="a list of occupants, or a roster's name")]
-OTHER_NAMES = {  # of keys, in other libraries
-    "lr": "learning_rate",
-    "lam": "gae_lambda lambda",
-    "clip": "clip_range clip_coef",
-    "epochs": "n_epochs update_epochs",
-    "minibatch": "batch_size minibatch_size",
-    "ent": "entropy ent_coef entropy_coef",
-    "vf": "vf_coef value_coef",
-    "grad_norm": "max_grad_norm",
-    "rollout": "n_steps",
-    "num_envs": "n_envs",
-    "num_train_steps": "total_timesteps steps",
-    "algo": "algorithm",
-    "partner": "opponent",
-}
 LEAGUE_KEYS = ("league", "members", "learners", "oracles", "stages", "gate", "heldout")
 TRAINING_KEYS = ("algo", "num_train_steps")
 
@@ -227,6 +213,11 @@ class Config(Section):
         sections = {"env": self.env.model_copy(update=unused), "league": self.league.model_copy(update=display)}
         return self.model_copy(update={**sections, "logging": LoggingConfig(), "backend": BackendConfig()})
 
+    @property
+    def digest(self) -> str:
+        """A hash of the settings that a ledger depends on, 16 hexadecimal digits."""
+        return hashlib.sha256(dump(self.portable()).encode()).hexdigest()[:16]
+
 
 class ConfigError(InputError):
     """Settings that cannot be used; ``complaints`` holds every mistake, in the order of reading."""
@@ -350,16 +341,12 @@ def another_command(layer: Layer, model: type[BaseModel]) -> str | None:
 def suggest_key(path: Path, model: type[BaseModel]) -> str:
     """A suggestion for the unknown key at ``path``: a similar key of its section, or one of that name elsewhere."""
     key = str(path[-1])
-    name = next((ours for ours, aliases in OTHER_NAMES.items() if key in aliases.split()), key)
-    section_keys = fields_at(path[:-1], model)
-    if name in section_keys:
-        return f" (did you mean {name!r}?)"
-    if text := suggest(key, section_keys):
+    if text := suggest(key, fields_at(path[:-1], model)):
         return text
-    for section, field in model.model_fields.items():
-        if isinstance(field.annotation, type(BaseModel)) and name in fields_at((section,), model):
-            return f" (did you mean '{section}.{name}'?)"
-    return f" (did you mean {name!r}, a key of the top level?)" if name in model.model_fields else ""
+    for section in model.model_fields:
+        if key in fields_at((section,), model):
+            return f" (did you mean '{section}.{key}'?)"
+    return f" (did you mean {key!r}, a key of the top level?)" if key in model.model_fields else ""
 
 
 def fields_at(path: Path, model: Any) -> dict[str, FieldInfo]:

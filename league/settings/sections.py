@@ -94,12 +94,6 @@ def _occupant(value: object, info: ValidationInfo) -> Spec:
     return spec
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable() or not 1 <= len(text) <= MAX_TEXT:
-        raise ValueError
-    return text
-
-
 def _source(text: str) -> str:
     if not is_source_name(text):
         raise wrong(f"must be {SOURCE_NAMES}; got {quote(text)}{suggest(text, SOURCES)}")
@@ -108,7 +102,7 @@ def _source(text: str) -> str:
 
 AS_TEXT = PlainSerializer(str, return_type=str, when_used="json")
 Occupant = Annotated[Spec, PlainValidator(_occupant), AS_TEXT]
-PathText = Annotated[str, AfterValidator(_printable)]
+PathText = Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
 SourceName = Annotated[PathText, AfterValidator(_source)]
 SHAPING = ("max_turns", "max_count", "reveal_partner_utilities")  # what the spaces of an environment depend on
 

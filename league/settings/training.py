@@ -131,9 +131,6 @@ class TrainLoggingConfig(LoggingConfig):
     output_dir: PathText = Field(default="runs/train", description="the path of a folder")
     csv: bool = True
     save_every: int = Field(default=100_000, ge=1, description="decisions between checkpoints")
-    expert: PathText | None = Field(
-        default=None, description="file that bc writes the supervised expert to, a .json; left out: in the user's cache"
-    )
 
 
 class TrainConfig(Section):
@@ -143,6 +140,10 @@ class TrainConfig(Section):
     hints: HintsConfig = Field(default_factory=HintsConfig)
     training: TrainingConfig = Field(default_factory=TrainingConfig)
     logging: TrainLoggingConfig = Field(default_factory=TrainLoggingConfig)
+
+    def with_partner(self) -> TrainConfig:
+        """The settings with the partner that will play: see :meth:`EnvConfig.resolve_partner`."""
+        return self.model_copy(update={"env": self.env.resolve_partner()})
 
     def portable(self) -> TrainConfig:
         """The settings without those that change no weight: paths and logs."""

@@ -170,7 +170,7 @@ def _grid_lines(table: Table, label: int, columns: Sequence[Column], width: int)
     ]
     for index, row in enumerate(table.rows):
         cells = [_broken(column.cells[index], size) for column, size in sized]
-        lines.append(("", [_broken(row.label, label, at_words=False), *cells]))
+        lines.append(("", [_broken(row.label, label), *cells]))
     aligned = [str.ljust, *(str.ljust if column.text else str.rjust for column in columns)]
     for style, cells in lines:
         height = max(map(len, cells))
@@ -183,13 +183,9 @@ def _grid_lines(table: Table, label: int, columns: Sequence[Column], width: int)
             yield Line((" " * GAP).join(parts).rstrip(), style)
 
 
-def _broken(text: str, width: int, *, at_words: bool = True) -> list[str]:
-    """The text in lines of ``width`` characters; at least one."""
-    if at_words:
-        lines = [part for line in text.split("\n") for part in textwrap.wrap(line, max(width, 1))]
-    else:
-        lines = [text[start : start + width] for start in range(0, len(text), max(width, 1))]
-    return lines or [""]
+def _broken(text: str, width: int) -> list[str]:
+    """The text in lines of ``width`` characters, broken between words where they are short enough; at least one."""
+    return [part for line in text.split("\n") for part in textwrap.wrap(line, max(width, 1))] or [""]
 
 
 def _needed_width(label: int, columns: Sequence[Column]) -> int:

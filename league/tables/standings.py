@@ -22,7 +22,7 @@ from league.tables.blocks import (
     count_cell,
     number_cell,
 )
-from league.tables.figures import count_noun, with_margin
+from league.tables.figures import count_noun, format_number, with_margin
 
 ANSWERED_HEADING = "answered"  # heading of the ladder's column of valid answers
 META_GAME_KEY, META_GAME_TITLE = "meta-game", "Meta-game"
@@ -114,7 +114,13 @@ def ladder(
     notes += gains_in_words(curves)
     if not details:
         if len(standings) > SHORT_ROWS:
-            notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv.")
+            live = {member.name for member in members if member.live}
+            learners = [
+                f"; {row.member} is {place} of {len(standings)} with {format_number(row.points.mean)}"
+                for place, row in enumerate(standings[SHORT_ROWS:], start=SHORT_ROWS + 1)
+                if row.member in live
+            ]
+            notes.append(f"{len(standings) - SHORT_ROWS:,} more members are in ladder.csv{''.join(learners)}.")
         return Section("ladder", "Ladder", tuple(notes), (short_ladder(table),))
     if learns:
         notes.append(SAMPLED)

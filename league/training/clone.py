@@ -34,14 +34,13 @@ from partners.learning.cloning import CloneSettings, Epoch, Examples, clone, enc
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.heads import ActionDistribution
 from partners.network.network import PolicyNetwork
-from partners.network.occupants import HUMAN_DIALOGUES, expert_path
+from partners.network.occupants import HUMAN_DIALOGUES
 from partners.network.partner import ClonedPartner
 from partners.rosters import TRAIN, roster
 
 HEURISTIC = Spec("heuristic")  # the default partner, for comparison
 SEED = 0  # of the games that measure it
 CONFIDENCE = 0.95  # two-sided, of every interval of likeness
-BINS = 10  # of the reliability table, equally wide (Guo et al. 2017, arXiv 1706.04599, section 2)
 
 
 class HumanPositions(NamedTuple):
@@ -60,34 +59,12 @@ class Accuracy(NamedTuple):
     offers: Estimate  # where people made an offer: all items of it
 
 
-class ActCount(NamedTuple):
-    """One act: how often people took it, how often it was predicted, and how often both."""
-
-    act: str
-    said: int
-    expected: int
-    both: int
-
-
-class ReliabilityBin(NamedTuple):
-    """Positions at which the likeliest act has a probability in ``low`` to ``high``."""
-
-    low: float
-    high: float
-    n: int
-    confidence: float  # mean probability of the likeliest act; NaN where there is none
-    accuracy: float  # how often it was taken
-
-
 class Likeness(NamedTuple):
     """Closeness of one policy to people."""
 
     accuracy: Accuracy  # of its likeliest act and split
-    acts: tuple[ActCount, ...]
     act_nats: Estimate  # cross-entropy of people's acts
     oA_nats: Estimate  # what they would keep, where they made an offer
-    calibration_error: float  # expected, of the act: the mean distance of confidence and accuracy
-    reliability: tuple[ReliabilityBin, ...]
 
 
 class Scores(NamedTuple):
@@ -154,7 +131,7 @@ def measure_clone(
     unseen = positions.test
     report_progress("compared with people's acts")
     most = majority(positions.train)
-    acts = likeliest(network, unseen)[0]
+    acts, _ = likeliest(network, unseen)
     baseline = np.full(unseen.size, most, dtype=np.int8)
     return CloneReport(
         likeness(network, unseen),
@@ -177,11 +154,6 @@ def save(path: Path, network: PolicyNetwork, config: TrainConfig, epochs: list[E
         **training_ancestry(config).note(),
     }
     save_checkpoint(path, tensors, {**network_note(network), **about})
-
-
-def expert_target(config: TrainConfig) -> Path:
-    """The path of the expert's checkpoint: that of the settings, or the default one."""
-    return expert_path(config.logging.expert, "supervised")
 
 
 def report_json(report: CloneReport) -> Any:
@@ -234,58 +206,27 @@ def likeness(network: PolicyNetwork, positions: Positions) -> Likeness:
     """Compare ``network`` with the acts of people at ``positions``."""
     examples = encode_examples(positions, network)
     act_log, oA_log, _ = _distribution(network, examples).log_probs(examples.act, examples.oA)
-    act, oA, confidence = likeliest(network, positions)
-    bins = reliability(confidence, act == positions.act)
     return Likeness(
-        accuracy(act, oA, positions),
-        tuple(_act_count(act_type, act, positions) for act_type in Act),
+        accuracy(*likeliest(network, positions), positions),
         mean_over_positions(_array(-act_log), positions),
         mean_over_positions(_array(-oA_log), positions, positions.act <= Act.INSIST),
-        calibration_error(bins),
-        bins,
     )
 
 
 @torch.no_grad()
-def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s, Doubles]:
-    """The likeliest act ``[N]``, the likeliest ``oA`` of an offer ``[N, 3]``, and the act's probability ``[N]``."""
-    examples = encode_examples(positions, network)
-    distribution = _distribution(network, examples)
-    act, oA, _ = distribution.sample(None)
-    confidence = distribution.log_probs(act, oA).act.exp()
-    return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8), _array(confidence)
+def likeliest(network: PolicyNetwork, positions: Positions) -> tuple[Int8s, Int8s]:
+    """The likeliest act ``[N]``, and the likeliest ``oA`` of an offer ``[N, 3]``."""
+    act, oA, _ = _distribution(network, encode_examples(positions, network)).sample(None)
+    return act.cpu().numpy().astype(np.int8), oA.cpu().numpy().astype(np.int8)
 
 
 def _distribution(network: PolicyNetwork, examples: Examples) -> ActionDistribution:
     return network.distribution(network.evaluate(examples.inputs)[0], examples.mask, examples.inputs)
 
 
-def reliability(confidence: Doubles, right: Bools) -> tuple[ReliabilityBin, ...]:
-    """The reliability table of confidences ``[N]`` in 0..1 and of which guesses were right ``[N]``."""
-    bin_of = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    bins = []
-    for number in range(BINS):
-        inside = bin_of == number
-        n = int(inside.sum())
-        sure, right_share = (float(values[inside].mean()) if n else float("nan") for values in (confidence, right))
-        bins.append(ReliabilityBin(number / BINS, (number + 1) / BINS, n, sure, right_share))
-    return tuple(bins)
-
-
-def calibration_error(bins: tuple[ReliabilityBin, ...]) -> float:
-    """The expected calibration error: the distance of confidence and accuracy, weighed by the positions in a bin."""
-    filled = [part for part in bins if part.n]
-    return sum(part.n * abs(part.confidence - part.accuracy) for part in filled) / sum(part.n for part in filled)
-
-
 def mean_over_positions(values: NDArray[Any], positions: Positions, among: Bools | None = None) -> Estimate:
     """The mean of ``values[N]`` over the positions ``of``, by default all, with its interval over scenarios."""
     return mean_over_scenarios(values, positions.group, CONFIDENCE, among)
-
-
-def _act_count(act: Act, expected: Int8s, positions: Positions) -> ActCount:
-    spoken, guessed = positions.act == act, expected == act
-    return ActCount(act.name, int(spoken.sum()), int(guessed.sum()), int((spoken & guessed).sum()))
 
 
 def _array(values: Tensor) -> Doubles:

@@ -13,8 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
-from itertools import count
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
@@ -24,16 +23,15 @@ from dond_marl.errors import InputError, RunFailure
 from dond_marl.game import Rules
 from dond_marl.occupants import ANYTHING, NOTHING, Permission, Spec, check_needs, seat_occupant
 from dond_marl.records.files import write_atomically, write_durably
-from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, lewis_space
-from dond_marl.seats import Floats, Partner, Traits, Turns, expensive_to_query
+from dond_marl.seats import Partner, Traits, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
 from hints import HintSchedule
 from league.evaluation.evaluate import GREEDY, SAMPLED, evaluate, scenarios_of
 from league.evaluation.exploitability import BEST
 from league.evaluation.matches import BOTH, PlayerLine, Terms, heldout_terms, score
-from league.ledger.run_directory import PROGRESS, ROOM, SETTINGS, RunDirectory, RunError
+from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in
 from league.ledger.trackers import Trackers
 from league.ledger.verify import refuse_other_occupants, refuse_other_settings
@@ -41,9 +39,11 @@ from league.play.devices import check_devices, on_device
 from league.play.hinters import (
     JUDGE,
     QueryEstimate,
+    expected_decisions,
     hint_queries,
     hint_schedule,
     hints_per_game,
+    load_local_model,
     no_hint_warning,
     query_lines,
 )
@@ -99,7 +99,7 @@ class ClosingScore(NamedTuple):
         return figures
 
 
-ClosingReport = Callable[["Training", str, int], None]  # the play that is measured, and its costly hints so far
+ClosingReport = Callable[["Training", str], None]  # the play that is measured
 
 
 class TrainingState(NamedTuple):
@@ -236,19 +236,19 @@ COLUMNS = (
 class ProgressLog:
     """The log of a training: one CSV row per update, and the same figures for trackers such as TensorBoard.
 
-    On resuming, rows after the checkpoint are dropped, so that no update is logged twice. ``warn`` is called if an
-    earlier log is damaged or has other columns. Raises :class:`dond_marl.errors.MissingLibrary`.
+    On resuming, rows after the checkpoint are dropped, so that no update is logged twice. Raises
+    :class:`dond_marl.errors.MissingLibrary`.
     """
 
-    def __init__(self, folder: Path, training: Training, warn: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, training: Training) -> None:
         logging, decisions = training.config.logging, training.learner.decisions
         self._file: IO[str] | None = None
         self._hints: Counter[str] = Counter()  # up to the latest row
+        self._trackers = Trackers(logging.all_trackers, folder, decisions + 1, training.config.model_dump(mode="json"))
         if logging.csv:
-            drop_rows_after(folder / PROGRESS, decisions, warn)
+            drop_rows_after(folder / PROGRESS, decisions)
             self._file = (folder / PROGRESS).open("a", newline="", encoding="utf-8")
             self._rows = csv.DictWriter(self._file, COLUMNS)
-        self._trackers = Trackers(logging.all_trackers, folder, decisions + 1, training.config.model_dump(mode="json"))
 
     def write(self, training: Training, score: Score, metrics: Mapping[str, float]) -> dict[str, float]:
         """Log the latest update, its practice's ``score`` and the learner's ``metrics``; returns the row's numbers."""
@@ -289,34 +289,17 @@ class ProgressLog:
         self._trackers.close()
 
 
-def drop_rows_after(path: Path, decisions: int, warn: Callable[[str], None]) -> None:
-    """Keep the header and the complete rows up to ``decisions``, replacing the file atomically.
-
-    A damaged log is also kept under another name.
-    """
-    rows, wrong = _rows_of(path) if path.is_file() else ([], "")
-    if wrong:
-        copy = next(free for number in count(1) if not (free := path.with_name(f"{path.name}.{number}")).exists())
-        write_durably(copy, path.read_bytes())
-        warn(f"{path} {wrong}: it is kept as {copy.name}, and the log continues with {len(rows):,} complete rows")
+def drop_rows_after(path: Path, decisions: int) -> None:
+    """Keep the header and the complete rows up to ``decisions``, replacing the file atomically."""
+    rows: list[dict[str, str]] = []
+    if path.is_file():
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if None not in row.values()]  # the last may be cut off
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS)
     writer.writeheader()
     writer.writerows(row for row in rows if int(row["decisions"]) <= decisions)
     write_atomically(path, text.getvalue())
-
-
-def _rows_of(path: Path) -> tuple[list[dict[str, str]], str]:
-    """The complete rows of a log, and its problem in words; a truncated last row is none."""
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        rows = csv.DictReader(file)
-        if rows.fieldnames is None:
-            return [], ""
-        if tuple(rows.fieldnames) != COLUMNS:
-            return [], "has other columns than this build writes"
-        complete = [row for row in rows if None not in row.values()]
-    intact = [row for row in complete if None not in row and row["decisions"].isascii() and row["decisions"].isdigit()]
-    return intact, "" if len(intact) == len(complete) else "is damaged"
 
 
 def begin(config: TrainConfig, *, anew: bool = True) -> Training:
@@ -327,7 +310,7 @@ def begin(config: TrainConfig, *, anew: bool = True) -> Training:
     """
     settings, env = config.training, config.env
     if settings.algo == "bc":
-        raise RunError("bc (behaviour cloning) plays no games and is not resumed: it takes a minute, so start it anew")
+        raise RunError("bc (behaviour cloning) plays no games, so it has no plan, and is started anew, not resumed")
     check_devices([settings])
     torch.set_num_threads(settings.threads)
     partner = seat_occupant(env.partner)
@@ -398,13 +381,11 @@ def train(
     """
     with directory:
         training = _resume_or_begin(config, directory.path, watcher, ANYTHING if trust else NOTHING)
+        load_local_model(training.hints)
         folder, logging = directory.path / "checkpoints", training.config.logging
         watcher.on_open(training, directory.path)
-        with ProgressLog(directory.path, training, watcher.warn) as log:
+        with ProgressLog(directory.path, training) as log:
             saved_at, going, state = training.learner.decisions, True, training.checkpoint()
-            room = directory.path / ROOM  # a full disk is noticed before the practice
-            write_durably(room, bytes(sum(tensor.nbytes for tensor in state.tensors.values())))
-            room.unlink()
             try:
                 while going and not training.is_complete:
                     score, metrics = training.step()
@@ -439,6 +420,7 @@ def train(
 def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, allow: Permission) -> Training:
     """The training of a run folder, from its newest readable checkpoint or from the start."""
     settings = path / SETTINGS
+    config = None if config is None else config.with_partner()
     if settings.is_file():
         stored = parse_stored(settings, TrainConfig)
         check_needs(dict.fromkeys(names_in(stored)), allow._replace(folders=(path,)), str(path))
@@ -459,30 +441,12 @@ def _resume_or_begin(config: TrainConfig | None, path: Path, watcher: Watcher, a
     return begin(config) if checkpoints else training
 
 
-MEASURED = 128  # games from which the number of own decisions per game is estimated
-
-
 class ClosingHints(NamedTuple):
     """Approximate number and duration of costly hints in the closing evaluation."""
 
     games: int
     queries: int
     seconds: float  # nan if this process has not practised
-
-
-class _CountedHints:
-    """A hint schedule that reports the number of hints so far after every turn."""
-
-    def __init__(self, schedule: HintSchedule, report: Callable[[int], None]) -> None:
-        self._schedule, self._report = schedule, report
-        self.deterministic, self.privileged = schedule.deterministic, schedule.privileged
-        self.expensive = schedule.expensive
-
-    def hint_features(self, turns: Turns) -> Floats:
-        before, features = self._schedule.tally["asked"], self._schedule.hint_features(turns)
-        if self._schedule.tally["asked"] > before:
-            self._report(self._schedule.tally["asked"])
-        return features
 
 
 def closing_hints(training: Training) -> ClosingHints | None:
@@ -497,36 +461,26 @@ def closing_hints(training: Training) -> ClosingHints | None:
 
 
 def own_decisions_per_game(training: Training) -> float:
-    """The learner's own decisions per game so far; before the first game those of the network as it is.
-
-    Nothing costly is queried: there are no hints, and the heuristic replaces a partner that costs something.
-    """
+    """The learner's own decisions per game so far; an estimate before the first game."""
     if training.games:
         return training.learner.decisions / training.games
-    partner = seat_occupant("heuristic") if expensive_to_query(training.partner.traits) else training.partner
-    learner, source, seed = NetworkPartner(training.learner.network), training.source, training.config.training.seed
-    scenarios, rules, decisions = source.block(seed, 0, MEASURED // 2), training.config.env.rules(), 0
-    for seat in (0, 1):
-        seats = (learner, partner) if seat == 0 else (partner, learner)
-        games = rollout(seats, scenarios, rules, seed=seed)
-        decisions += int((games.turns.astype(int) + 1 - seat).sum()) // 2
-    return max(decisions / MEASURED, 1.0)
+    return expected_decisions(training.config.env.max_turns)
 
 
 def _closing_score(training: Training, report: ClosingReport) -> ClosingScore:
     results = {}
     for greedy, play in ((False, SAMPLED), (True, GREEDY)):  # as checkpoint(...) plays by default, then the other way
-        report(training, play, 0)
-        results[play] = final_score(training, greedy=greedy, report=partial(report, training, play))
+        report(training, play)
+        results[play] = final_score(training, greedy=greedy)
     return ClosingScore(training.closing_terms.source.label, results, final_shares(training, greedy=False))
 
 
-def final_score(training: Training, *, greedy: bool, report: Callable[[int], None] = lambda _: None) -> PlayerLine:
+def final_score(training: Training, *, greedy: bool) -> PlayerLine:
     """The learner's score against ``env.partner`` on the held-out scenarios of ``closing_terms``.
 
-    With costly hints on ``hints.closing_scenarios`` of them; ``report`` is called with the number of hints so far.
+    With costly hints on ``hints.closing_scenarios`` of them.
     """
-    hints = None if training.hints is None else _CountedHints(training.hints.without_dropout(), report)
+    hints = None if training.hints is None else training.hints.without_dropout()
     learner, terms = NetworkPartner(training.learner.network, greedy=greedy), training.closing_terms
     return score(learner, training.partner, terms, hints)
 
@@ -547,7 +501,8 @@ def final_shares(training: Training, *, greedy: bool) -> dict[str, Estimate]:
 
 def plan_of(config: TrainConfig) -> list[str]:
     """The lines of a training's plan, with expensive queries. Raises what :func:`begin` raises."""
-    training = begin(config)
+    training = begin(config.with_partner())
+    config = training.config
     settings, steps = config.training, config.training.num_train_steps
     return [
         f"{settings.algo} against {config.env.partner}, {training.source.label}: {steps:,} decisions",

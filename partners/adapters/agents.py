@@ -36,6 +36,7 @@ from dond_marl.game import Act
 from dond_marl.occupants import PROGRAM, Spec, digest_of, read_program
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 from partners.adapters.line_worker import LineWorker, WorkerDied
+from partners.parameters import check_number
 from partners.provenance import NO_PAST, OccupantProvenance, declare_provenance
 
 HERE = Path(__file__)
@@ -81,8 +82,7 @@ class Agent:
     insist_is_propose: ClassVar[bool] = True  # the form has no label of an offer
 
     def __init__(self, path: str, name: str | None = None, sha256: str | None = None, limit: float = 5.0) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not LEAST <= limit <= MOST:
-            raise InputError(f"limit must be a number in {LEAST}..{MOST:.0f} seconds; got {quote(limit)}")
+        check_number("limit", limit, LEAST, MOST)
         self.path, self.limit = path, float(limit)
         file = user_path(path)
         if file.suffix not in (".js", ".py"):

@@ -19,6 +19,7 @@ from dond_marl.errors import InputError, quote, require_library
 from dond_marl.game import Act
 from dond_marl.seats import Cause, Decisions, Traits, Turns
 from partners.adapters.line_worker import LineWorker, WorkerDied
+from partners.parameters import check_number
 
 WORKER = Path(__file__).with_name("negmas_worker.py")
 PATIENCE = 60.0  # real time to wait for an act, as a multiple of its limit; the worker stops it long before
@@ -66,8 +67,7 @@ class NegMASPartner:
     def __init__(
         self, agent: str, parameters: dict[str, Any] | None = None, python: str | None = None, limit: float = 10.0
     ) -> None:
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not LEAST <= limit <= MOST:
-            raise InputError(f"limit must be a number in {LEAST}..{MOST} seconds; got {quote(limit)}")
+        check_number("limit", limit, LEAST, MOST)
         if not isinstance(agent, str) or "." not in agent:
             raise InputError(f"agent must be the dotted path of a negotiator's class; got {quote(agent)}")
         if python is None:

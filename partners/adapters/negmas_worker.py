@@ -292,9 +292,6 @@ def _limit_time(limit: float) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:  # noqa: ARG001  # a handler's signature
         raise OutOfTime
 
-    if not hasattr(signal, "setitimer"):  # Windows: the parent process has a limit of its own
-        yield
-        return
     real_time = max(SLEEP * limit, LEAST)
     timers = ((signal.ITIMER_PROF, signal.SIGPROF, limit), (signal.ITIMER_REAL, signal.SIGALRM, real_time))
     for timer, number, seconds in timers:

@@ -1,9 +1,14 @@
-"""A language model as the judge: a task description, a few worked episodes, the episode, the question; yes or no.
+"""A language model as the judge of a style: a task description, a few worked episodes, the episode, the question.
 
 The judged seat is called Alice, whichever seat it was. An episode is described from numbers and acts only, so that no
 name and no player's text can reach the judge. An answer counts if its first word is *yes* or *no*; equal episodes are
-queried once. Source: Kwon et al. 2023 (arXiv
-2303.00001), section 3 and appendix A.1, for the parts of the prompt and their order; the text is ours.
+queried once.
+
+A game without a verdict (a service is down, a budget is spent, an answer is neither yes nor no) is paid the mean of the
+judged games of its block, which favours neither, and is counted. If most verdicts are missing, learning stops with
+:class:`JudgeError`. Source: Kwon et al. 2023 (arXiv 2303.00001), section 3 and appendix A.1: a language model's yes or
+no in place of a reward function, and the parts of the prompt and their order; the text is ours. There an episode
+without a readable answer is left out of the update.
 """
 
 from __future__ import annotations
@@ -12,20 +17,22 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dond_marl.batch import Games
-from dond_marl.game import ITEMS, Act, Ending, Triple, rest
+from dond_marl.errors import RunFailure
+from dond_marl.game import ITEMS, SEATS, Act, Ending, Triple, rest
 from dond_marl.records.transcript import describe_items
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Int8s
-from partners.judges.judge import EXAMPLES, JudgeReward, Verdict, count_verdicts
+from dond_marl.statistics import TEN
 from partners.judges.styles import Style, count_offers, score_leads, shows_style, style_named
-from partners.llm.budget import Limits
 from partners.llm.cache import CachedClient
 from partners.llm.client import Client, Failure, ModelReply, Query, query_all
 from partners.llm.local.client import LocalClient, LocalSettings, WordClient
@@ -37,6 +44,8 @@ from partners.parameters import check_choice, check_whole_number
 
 Provider = Literal["groq", "openai", "hf"]
 JUDGED, OTHER = "Alice", "Bob"
+EXAMPLES = 3  # worked episodes of a judge
+MOST_FAILED = 0.5  # share of a block's games that may be without a verdict
 _PLAYED = 1_000  # games from which worked episodes are chosen; more than fifty show each style
 # Their players, which together repeat and vary offers, concede and hold firm.
 _PLAYERS = ("boulware", "conceder", "heuristic", "naive_tit_for_tat", "pushover", "random", "stubborn", "versatile")
@@ -53,6 +62,18 @@ TASK = (
 NUDGE = "Your last reply did not begin with Yes or No. Begin with one of these two words."
 _NO_ACT = Legal((0, 0, 0), ())  # the question is not about an act
 _FIRST_WORD = re.compile(r"\W*([^\W\d_]+)(\s*(?:/|\bor\b)\s*(?:yes|no)\b)?", re.IGNORECASE)
+
+
+class Verdict(IntEnum):
+    """A judge's answer about one game."""
+
+    NONE = -1  # no readable answer
+    NO = 0
+    YES = 1
+
+
+class JudgeError(RunFailure):
+    """Too few verdicts to learn from: how many failed, why, and what to do. Learning must stop."""
 
 
 def worked_episodes(style: Style, number: int, seed: int = 0) -> Games:
@@ -204,7 +225,8 @@ class LLMJudge:
                 self._counted["unjudged_unreadable"] += 1
             else:
                 verdicts[row] = result
-        return count_verdicts(self._counted, verdicts)
+        self._counted.update(yes=int((verdicts == Verdict.YES).sum()), no=int((verdicts == Verdict.NO).sum()))
+        return verdicts
 
     def _read(self, _ask: Query, reply: ModelReply) -> Verdict | Failure:
         if reply.failure is not None:
@@ -223,6 +245,29 @@ class LLMJudge:
             client = client.client
         if isinstance(client, RemoteClient):
             client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReward:
+    """A reward of 10 points for a game in the judge's style, 0 for another; without a verdict the mean."""
+
+    judge: LLMJudge
+    seats: tuple[int, ...] = (0, 1)  # seats that are judged: verdicts may cost money
+
+    def for_seat(self, seat: int) -> JudgeReward:
+        """The same reward for one seat; the pay of the other is 0 and has no meaning."""
+        return JudgeReward(self.judge, (seat,))
+
+    def __call__(self, games: Games, earned: NDArray[np.float64], _scenarios: Scenarios, /) -> NDArray[np.float64]:
+        """Points of ten, ``[N, 2]``. Raises :class:`JudgeError` and what the judge raises."""
+        pay = np.zeros_like(earned)
+        for seat in self.seats if games.size else ():
+            verdicts = self.judge.verdicts(games, seat)
+            judged = verdicts != Verdict.NONE
+            if judged.mean() < 1 - MOST_FAILED:
+                raise JudgeError(_missing_verdicts(self.judge, int((~judged).sum()), games.size, seat))
+            pay[:, seat] = np.where(judged, verdicts, verdicts[judged].mean()) * TEN
+        return pay
 
 
 @with_settings(
@@ -262,7 +307,7 @@ def llm_judge(
     service = ServiceSettings(provider, model, structure="text", system=SYSTEM, **service_settings)
     if provider == "hf" and model is None:
         raise ValueError("provider hf needs a model: the path of a folder with config.json and *.safetensors")
-    if provider == "hf" and service.limits != Limits():
+    if provider == "hf" and service.limits:
         raise ValueError("spending limits are for services; a model of provider hf costs time only")
     local = LocalSettings(model or "-", batch=batch, **select_settings(LocalSettings, settings))
 
@@ -272,6 +317,15 @@ def llm_judge(
         return service.with_cache(WordClient(_local_client(local), SYSTEM, ("Yes", "No")))
 
     return JudgeReward(LLMJudge(judged_style, client, examples, seed, re_asks, reading))
+
+
+def _missing_verdicts(judge: LLMJudge, failed: int, games: int, seat: int) -> str:
+    causes = ", ".join(f"{name} {times}" for name, times in sorted(judge.tally.items()) if name.startswith("unjudged_"))
+    return (
+        f"the judge of style {judge.style} has no verdict on {failed} of {games} games of {SEATS[seat]} "
+        f"(so far: {causes or 'uncounted'}), too few to learn from. Repair the service, raise its budget, or resume "
+        "from the last checkpoint"
+    )
 
 
 def _question(number: int, episode: str, style: Style) -> str:

@@ -63,10 +63,7 @@ def first_network(shape: NetworkShape, init_from: str | None, *, disagree: Disag
     except CheckpointError as error:
         advice = f". {HOW_TO_MAKE_SUPERVISED}" if path.name == SUPERVISED else ""
         raise FirstWeightsError(f"init_from={init_from}: {error}{advice}") from None
-    if shape.hints and not network.shape.hints:
-        network = with_room_for_hints(network)
-    if shape.history == "flat" and not network.shape.remembers:
-        network = with_room_for_history(network)
+    network = with_inputs_of(shape, network)
     if (shape.beliefs, shape.members) != (network.shape.beliefs, network.shape.members):
         network = with_beliefs_of(shape, network, seed)
     _check(network.shape, shape, init_from)
@@ -78,22 +75,8 @@ def as_occupant(init_from: str) -> Spec:
     return _occupant(init_from) or Spec("checkpoint", {"path": init_from})
 
 
-def with_room_for_hints(network: PolicyNetwork) -> PolicyNetwork:
-    """The same policy with inputs for hints, whose weights are zero."""
-    from torch.nn.functional import pad
-
-    from partners.network.network import with_weights
-
-    wide = replace(network.shape, hints=True)
-    weights = dict(network.state_dict())
-    # Inputs are the one-hot features, then the plain ones in order; the hints' are the last.
-    first = "trunk.0.weight"
-    weights[first] = pad(weights[first], (0, wide.adapter.width - network.adapter.width))
-    return with_weights(wide, weights, network.device)
-
-
-def with_room_for_history(network: PolicyNetwork) -> PolicyNetwork:
-    """The same policy with inputs for the history, whose weights are zero.
+def with_inputs_of(shape: NetworkShape, network: PolicyNetwork) -> PolicyNetwork:
+    """The same policy with the inputs for hints and history that ``shape`` has, whose weights are zero.
 
     With sorted items, items that differ in the history only may change places.
     """
@@ -101,15 +84,19 @@ def with_room_for_history(network: PolicyNetwork) -> PolicyNetwork:
 
     from partners.network.network import with_weights
 
-    wide = replace(network.shape, history="flat")
-    weights = dict(network.state_dict())
-    # The history's one-hot inputs come after the other one-hot inputs and before the plain ones.
-    first = "trunk.0.weight"
-    before = sum(feature.top - feature.low + 1 for feature in network.shape.pieces()[0])
-    after = sum(feature.top - feature.low + 1 for feature in wide.pieces()[0])
+    hints, history = shape.hints or network.shape.hints, network.shape.history
+    wide = replace(network.shape, hints=hints, history=shape.history if history == "none" else history)
+    if wide == network.shape:
+        return network
+    # Inputs are the one-hot features, those of the history last, then the plain ones in order, those of hints last.
+    weights, first = dict(network.state_dict()), "trunk.0.weight"
+    (one_hot, plain), (wide_one_hot, wide_plain) = network.shape.pieces(), wide.pieces()
+    before, after = (sum(feature.top - feature.low + 1 for feature in features) for features in (one_hot, wide_one_hot))
     narrow = weights[first]
-    room = narrow.new_zeros(len(narrow), after - before)
-    weights[first] = torch.cat([narrow[:, :before], room, narrow[:, before:]], dim=1)
+    of_history, of_hints = (
+        narrow.new_zeros(len(narrow), inputs) for inputs in (after - before, len(wide_plain) - len(plain))
+    )
+    weights[first] = torch.cat([narrow[:, :before], of_history, narrow[:, before:], of_hints], dim=1)
     return with_weights(wide, weights, network.device)
 
 

@@ -40,7 +40,7 @@ LEAST_LOG_PROB = -30.0  # nats: log-probabilities are clipped here before they m
 
 
 class LearningBatch(NamedTuple):
-    """M decisions to learn from, one row each; a column is None if no loss term of the learner uses it."""
+    """M decisions to learn from, one row each; columns that the experience lacks are None."""
 
     inputs: Tensor  # [M, R] by PolicyNetwork.prepare
     mask: Tensor  # [M, 4, W] bool
@@ -174,14 +174,11 @@ class Learner:
 
     def _ppo_batch(self, experience: Experience) -> LearningBatch:
         """Advantages, returns and the columns of the optional terms, one row per decision."""
-        settings, network, slot = self.settings, self.network, experience.slot
-        inputs, targets = network.prepare(experience.features), self._targets(experience)
-        regrets, unread = self._regrets(experience), experience.unread_label
-        if self.critic is None:
-            value = experience.value
-        else:
+        settings, slot, batch = self.settings, experience.slot, self._batch(experience)
+        value, regrets = experience.value, experience.regrets
+        if self.critic is not None:
             with torch.no_grad():
-                value = self._critic_value(network.trunk_output(inputs), inputs, targets)
+                value = self._critic_value(self.network.trunk_output(batch.inputs), batch.inputs, batch.targets)
         advantage, returns = generalized_advantages(
             experience.reward, experience.dense(value), experience.is_decision, settings.gamma, settings.lam
         )
@@ -189,19 +186,23 @@ class Learner:
         advantages = (advantages - advantages.mean()) / (advantages.std(correction=0) + ROUNDING)
         if regrets is not None:  # where every act's regret is known, sampled rewards would only add variance
             advantages = advantages * regrets[:, -1].isnan()
+        return batch._replace(advantage=advantages, value_target=returns.view(-1)[slot], regrets=regrets)
+
+    @torch.no_grad()
+    def _batch(self, experience: Experience) -> LearningBatch:
+        """The columns that both algorithms learn from; ``advantage`` is to be replaced."""
+        inputs, unread = self.network.prepare(experience.features), experience.unread_label
         return LearningBatch(
             inputs,
             experience.mask,
             experience.act,
             experience.oA,
             drop_label(experience.log_prob, experience.label_log_odds, unread),
-            advantages,
-            returns.view(-1)[slot],
-            self._reference_logits(inputs),
-            regrets,
-            targets,
-            experience.posterior if settings.belief else None,
-            unread,
+            advantage=experience.value,
+            reference_logits=None if self.reference is None else self.reference.evaluate(inputs)[0],
+            targets=experience.targets,
+            posterior=experience.posterior,
+            unread_label=unread,
         )
 
     def _reinforce(self, experience: Experience, entropy_weight: float) -> dict[str, float]:
@@ -212,22 +213,9 @@ class Learner:
         for number in (0, 1):
             weight = torch.where(seat == number, weight - weight[seat == number].mean().nan_to_num(), weight)
         weight = weight / (weight.square().mean().sqrt() + ROUNDING)
-        network, inputs = self.network, self.network.prepare(experience.features)
-        unread = experience.unread_label
-        batch = LearningBatch(
-            inputs,
-            experience.mask,
-            experience.act,
-            experience.oA,
-            drop_label(experience.log_prob, experience.label_log_odds, unread),
-            weight,
-            reference_logits=self._reference_logits(inputs),
-            targets=self._targets(experience),
-            posterior=experience.posterior if self.settings.belief else None,
-            unread_label=unread,
-        )
-        hidden = network.trunk_output(inputs)
-        policy = network.distribution(network.heads(hidden, inputs)[0], batch.mask, inputs)
+        network, batch = self.network, self._batch(experience)
+        hidden = network.trunk_output(batch.inputs)
+        policy = network.distribution(network.heads(hidden, batch.inputs)[0], batch.mask, batch.inputs)
         played = policy.log_probs(batch.act, batch.oA)
         log_prob = drop_label(played.log_prob, policy.label_log_odds(), batch.unread_label)
         loss, entropy = policy_gradient(log_prob, weight), played.entropy.mean()
@@ -253,36 +241,11 @@ class Learner:
             log_probs = policy.log_probs_by_number(network.shape.max_count)
             yield "taught_loss", settings.exact_reply, regret_loss(log_probs, batch.regrets).mean()
 
-    def _targets(self, experience: Experience) -> Tensor | None:
-        """Privileged targets, ``[M, 4]``; None if nothing learns from them."""
-        if self.critic is None and not self.settings.belief:
-            return None
-        if experience.targets is None:
-            raise ValueError("beliefs and a critic of both values need an experience with privileged targets")
-        return experience.targets
-
-    def _regrets(self, experience: Experience) -> Tensor | None:
-        """Regret of every act, ``[M, A]``; None if nothing learns from it."""
-        if not self.settings.exact_reply:
-            return None
-        if experience.regrets is None:
-            raise ValueError("exact_reply needs an experience with the regret of every act")
-        return experience.regrets
-
     def _critic_value(self, hidden: Tensor, inputs: Tensor, targets: Tensor | None) -> Tensor:
         """Values ``[M]`` by the critic that sees both seats' values."""
         assert self.critic is not None and targets is not None
         value: Tensor = self.critic(hidden, self.network.in_own_order(targets[:, :3].t(), inputs))
         return value
-
-    @torch.no_grad()
-    def _reference_logits(self, inputs: Tensor) -> Tensor | None:
-        """Logits of the reference policy, computed once per update; None without a KL penalty."""
-        if not self.settings.kl:
-            return None
-        if self.reference is None:
-            raise ValueError("a KL penalty (kl) needs a reference policy; this learner was given none")
-        return self.reference.evaluate(inputs)[0]
 
     def _minibatches(self, batch: LearningBatch) -> Iterator[LearningBatch]:
         """Every row once per epoch, in a new random order each epoch."""

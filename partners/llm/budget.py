@@ -1,8 +1,7 @@
-"""Budgets and prices of language models.
+"""Budgets of language models.
 
 A request first reserves its worst case and is not sent if the budget does not cover it; afterwards the reservation is
-replaced by the real cost. Prices are the user's own ``prompt_price`` and ``completion_price``: list prices
-change, and a server at another address has its own.
+replaced by the real cost.
 """
 
 from __future__ import annotations
@@ -11,24 +10,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
 _PICO = 10**12  # money is counted in whole millionths of a millionth of a dollar: sums of floats drift
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Prices of tokens, in US dollars per million."""
-
-    prompt: float = 0.0
-    completion: float = 0.0
-
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> Cost:
-        """The cost of one request with so many tokens."""
-        pico = prompt_tokens * round(self.prompt * 10**6) + completion_tokens * round(self.completion * 10**6)
-        return Cost(1, prompt_tokens + completion_tokens, pico)
 
 
 class Cost(NamedTuple):
@@ -49,46 +34,43 @@ class Cost(NamedTuple):
         return Cost(self.requests - other.requests, self.tokens - other.tokens, self.pico_usd - other.pico_usd)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Upper limits of a budget, ``None`` for no limit.
+class Budget:
+    """Counts the spending of one process against its limits, ``None`` for no limit.
 
-    ``seconds``: wall-clock time spent waiting for models; requests in flight together count once.
+    ``seconds``: wall-clock time spent waiting for models; requests in flight together count once. :meth:`waiting` is
+    thread-safe; requests are reserved and settled in one event loop.
     """
 
-    requests: int | None = None
-    tokens: int | None = None
-    usd: float | None = None
-    seconds: float | None = None
-
-
-class Budget:
-    """Counts the spending of one process against its limits; thread-safe."""
-
-    def __init__(self, limits: Limits = Limits(), *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.limits = limits
+    def __init__(
+        self,
+        *,
+        requests: int | None = None,
+        tokens: int | None = None,
+        usd: float | None = None,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.spent = Cost()
         self._now = clock
-        pico_usd = None if limits.usd is None else round(limits.usd * _PICO)
-        self._most = tuple(inf if most is None else most for most in (limits.requests, limits.tokens, pico_usd))
+        pico_usd = None if usd is None else round(usd * _PICO)
+        self._most = tuple(inf if most is None else most for most in (requests, tokens, pico_usd))
+        self._most_seconds = inf if seconds is None else seconds
         self._reserved = Cost()
         self._waited, self._waiting, self._since = 0.0, 0, 0.0
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the times: threads wait together
 
     def reserve(self, worst: Cost) -> bool:
         """Reserve ``worst``; False, with nothing reserved, if the limits do not cover it."""
-        with self._lock:
-            after = self.spent.plus(self._reserved).plus(worst)
-            fits = self.seconds_left > 0 and all(amount <= most for amount, most in zip(after, self._most, strict=True))
-            if fits:
-                self._reserved = self._reserved.plus(worst)
-            return fits
+        after = self.spent.plus(self._reserved).plus(worst)
+        fits = self.seconds_left > 0 and all(amount <= most for amount, most in zip(after, self._most, strict=True))
+        if fits:
+            self._reserved = self._reserved.plus(worst)
+        return fits
 
     def settle(self, worst: Cost, cost: Cost) -> None:
         """Replace the reservation ``worst`` by the cost ``cost``."""
-        with self._lock:
-            self._reserved = self._reserved.minus(worst)
-            self.spent = self.spent.plus(cost)
+        self._reserved = self._reserved.minus(worst)
+        self.spent = self.spent.plus(cost)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -113,4 +95,4 @@ class Budget:
     @property
     def seconds_left(self) -> float:
         """Seconds that may still be waited; infinite without a limit."""
-        return (inf if self.limits.seconds is None else self.limits.seconds) - self.seconds
+        return self._most_seconds - self.seconds

@@ -7,7 +7,6 @@ games that have them: they are quoted in the history, and the prompt calls them 
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, suggest
 from dond_marl.files import read_text, user_path
 from dond_marl.game import Act, Rules
 from dond_marl.seats import History, Int8s, Rows, Turns, worth
@@ -93,11 +92,9 @@ class Template:
             name = match.group()[1:-1]
             if name not in VARIABLES:
                 line = self.text.count("\n", 0, match.start()) + 1
-                near = difflib.get_close_matches(name.strip(), VARIABLES, n=1)
-                hint = f" (did you mean {{{near[0]}}}?)" if near else ""
                 raise PromptError(
-                    f"{self.source}, line {line}: there is no variable {match.group()[:60]!a}{hint}; "
-                    f"the variables are {', '.join(VARIABLES)}"
+                    f"{self.source}, line {line}: there is no variable {match.group()[:60]!a}"
+                    f"{suggest(name.strip(), VARIABLES)}; the variables are {', '.join(VARIABLES)}"
                 )
 
     def render(self, turns: Turns, history_cap: int = HISTORY_CAP) -> list[str]:

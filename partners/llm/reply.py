@@ -5,7 +5,7 @@ as in JSON: servers in JSON mode write the object over several lines. No intent 
 outside 0..1 is clipped and counted: legality does not depend on it, and some servers' schemas do not enforce it. In
 games with messages a fourth key, ``say``, may hold a text; it is reduced to the allowed length and characters
 (:mod:`dond_marl.records.transcript`), and counted if that changes it. The standard JSON parser accepts NaN and
-duplicate keys and fails on deep nesting and huge numbers, so such texts are refused before it runs.
+duplicate keys and fails on deep nesting and very long texts, so such texts are refused before it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ MESSAGE_KEY = "say"  # the key of a message, in games that have them
 LONGEST = 4096  # characters; a legal line has less than 100, and this bounds the parsing time
 FENCE, THINKING, CLIPPED = "let_pass_fence", "let_pass_thinking", "confidence_clipped"  # names in tallies
 TRIMMED = "say_trimmed"  # a name in tallies
-_MOST_DIGITS = 6  # of a whole number; more are out of any range, and converting thousands is slow
 _SPACE = " \t\r\n"  # white space in JSON
 _AROUND = _SPACE + "\ufeff"  # that and a byte-order mark, which lenient reading takes for such
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')  # in JSON; the last may be cut off
@@ -110,7 +109,7 @@ def read_reply(text: str, legal: Legal, *, finished: bool = True, reading: Readi
         return Reason.OUT_OF_RANGE
     if act not in legal.acts:
         return Reason.ILLEGAL
-    sure = min(max(float(confidence), 0.0), 1.0)
+    sure = float(min(max(confidence, 0), 1))  # clipped first: no float holds a number of thousands of digits
     notes += () if sure == confidence else (CLIPPED,)
     text = as_message(message, legal.say)
     notes += () if text == message else (TRIMMED,)
@@ -157,12 +156,8 @@ def _fields(line: str, *, talks: bool) -> tuple[Any, Any, Any, Any] | Reason:
     return fields["act_type"], fields["oA"], fields["confidence"], fields.get(MESSAGE_KEY, "")
 
 
-def _whole_number(digits: str) -> int:
-    return int(digits) if len(digits) <= _MOST_DIGITS else 10**_MOST_DIGITS
-
-
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=list, parse_int=_whole_number, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=list, parse_constant=_no_number)

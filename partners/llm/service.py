@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from dond_marl.errors import quote
 from dond_marl.occupants import is_plain_name
-from partners.llm.budget import Limits, Price
+from partners.llm.budget import Cost
 from partners.llm.cache import CachedClient, Mode
 from partners.llm.client import Client, SetupError
 from partners.llm.prompt import SYSTEM
@@ -187,12 +187,21 @@ class ServiceSettings:
         return 2 * self.timeout_s if self.deadline_s is None else self.deadline_s
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.max_requests, self.max_total_tokens, self.max_usd, self.max_seconds)
+    def limits(self) -> dict[str, Any]:
+        """The limits of a :class:`partners.llm.budget.Budget` that are set."""
+        limits = {
+            "requests": self.max_requests,
+            "tokens": self.max_total_tokens,
+            "usd": self.max_usd,
+            "seconds": self.max_seconds,
+        }
+        return {name: most for name, most in limits.items() if most is not None}
 
-    @property
-    def price(self) -> Price:
-        return Price(self.prompt_price or 0.0, self.completion_price or 0.0)
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> Cost:
+        """The cost of one request with so many tokens, by the user's own prices: list prices change."""
+        prices = (self.prompt_price or 0.0, self.completion_price or 0.0)
+        prompt, completion = (round(price * 10**6) for price in prices)  # as pico-dollars per token
+        return Cost(1, prompt_tokens + completion_tokens, prompt_tokens * prompt + completion_tokens * completion)
 
     @property
     def structure_mode(self) -> Structure:

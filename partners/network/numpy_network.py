@@ -8,7 +8,7 @@ evaluations use PyTorch, so that their figures are equal bit for bit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,7 @@ NO_CHANGES: Mapping[Act, float] = {}
 
 
 class NumpyNetwork:
-    """A network of ``shape`` with ``weights`` by PyTorch's names. Raises ``ValueError`` for weights that do not fit."""
+    """A network of ``shape`` with ``weights`` by PyTorch's names."""
 
     def __init__(self, shape: NetworkShape, weights: Mapping[str, Floats]) -> None:
         self.shape = shape
@@ -49,25 +49,14 @@ class NumpyNetwork:
         ends = np.cumsum(tops - lows + 1)
         self._starts, levels = ends - tops - 1, int(ends[-1])
         self._items = item_columns(self.adapter.pieces) if shape.sorted_items else None
-        beliefs = [("belief.layer", len(ITEMS) * LEVELS + len(shape.members))] if shape.beliefs else []
-        names = [*(f"trunk.{2 * number}" for number in range(len(shape.hidden))), "head"]
-        widths = [levels + len(plain), *shape.hidden, shape.outputs + 1]
-        expected: dict[str, tuple[int, ...]]
-        expected = {f"{name}.weight": sizes[::-1] for name, sizes in zip(names, pairwise(widths), strict=True)}
-        expected |= {f"{name}.bias": (width,) for name, width in zip(names, widths[1:], strict=True)}
-        for name, width in beliefs:
-            expected |= {f"{name}.weight": (width, shape.hidden[-1]), f"{name}.bias": (width,)}
-        actual = {name: value.shape for name, value in weights.items()}
-        if actual != expected:
-            raise ValueError(f"expected {expected}, found {actual}")
-        first, *later_names = names
-        matrix = np.ascontiguousarray(weights[f"{first}.weight"].T)
+        matrix, self._bias = np.ascontiguousarray(weights["trunk.0.weight"].T), weights["trunk.0.bias"]
         self._table = np.concatenate([matrix[:levels], np.zeros((1, matrix.shape[1]), matrix.dtype)])
-        self._plain_weights, self._bias = matrix[levels:], weights[f"{first}.bias"]
+        self._plain_weights = matrix[levels:]
+        names = [*(f"trunk.{2 * number}" for number in range(1, len(shape.hidden))), "head"]
         *self._layers, self._head = (
-            (np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in later_names
+            (np.ascontiguousarray(weights[f"{name}.weight"].T), weights[f"{name}.bias"]) for name in names
         )
-        self._belief = next(((weights[f"{name}.weight"].T, weights[f"{name}.bias"]) for name, _ in beliefs), None)
+        self._belief = (weights["belief.layer.weight"].T, weights["belief.layer.bias"]) if shape.beliefs else None
 
     def probabilities(self, turns: Turns, less: Mapping[Act, float] = NO_CHANGES) -> ActionProbabilities:
         """The action distributions of the turns; ``less``: nats to subtract from the logits of acts."""
@@ -180,14 +169,7 @@ def load_numpy_network(path: Path) -> tuple[NumpyNetwork, dict[str, object]]:
     except (SafetensorError, ValueError, KeyError) as error:
         raise CheckpointError(f"{tensors_path(path)}: cannot be read ({error}); restore a copy") from None
     weights = {name[len(NETWORK) :]: value for name, value in tensors.items() if name.startswith(NETWORK)}
-    shape = shape_of(about, str(path))
-    try:
-        network = NumpyNetwork(shape, weights)
-    except ValueError as error:
-        raise CheckpointError(f"{path}: its weights do not fit the network that it describes: {error}") from None
-    if not all(np.isfinite(value).all() for value in weights.values()):
-        raise CheckpointError(f"{path}: holds weights that are not finite; take an earlier checkpoint")
-    return network, about
+    return NumpyNetwork(shape_of(about, str(path)), weights), about
 
 
 def _input_places(features: Floats, items: list[slice], history: list[slice], code: int) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ There is one class for each head of :class:`partners.network.shape.NetworkShape`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +17,6 @@ from dond_marl.splits import grid
 Integers = NDArray[np.int64]
 
 
-class ActionProbabilities(Protocol):
-    """The distributions of B actions."""
-
-    def sample(self, uniforms: Floats | None) -> tuple[Integers, Integers, Floats]:
-        """Sampled acts ``[B]``, offers ``[B, 3]`` (of every row), and their probabilities ``[B]``.
-
-        ``uniforms[B, 4 or more]``: the noise; None: the likeliest act, then the likeliest offer.
-        """
-        ...
-
-    def by_number(self, max_count: int) -> Doubles:
-        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
-        ...
-
-
 @dataclass(frozen=True)
 class FactoredProbabilities:
     """Independent parts of an action: ``parts[B, 4, W]``, the act and the three entries of ``oA``."""
@@ -40,6 +24,10 @@ class FactoredProbabilities:
     parts: Floats | Doubles
 
     def sample(self, uniforms: Floats | None) -> tuple[Integers, Integers, Floats]:
+        """Sampled acts ``[B]``, offers ``[B, 3]`` (of every row), and their probabilities ``[B]``.
+
+        ``uniforms[B, 4 or more]``: the noise; None: the likeliest act, then the likeliest offer.
+        """
         probs = self.parts
         chosen = probs.argmax(axis=2) if uniforms is None else sample_index(probs, uniforms[:, : probs.shape[1]])
         chosen_probs = np.take_along_axis(probs, chosen[:, :, None], axis=2)[:, :, 0]
@@ -47,6 +35,7 @@ class FactoredProbabilities:
         return chosen[:, 0], chosen[:, 1:], odds.astype(np.float32)
 
     def by_number(self, max_count: int) -> Doubles:
+        """The probability of every numbered act (:mod:`dond_marl.splits`), ``[B, 2K + 3]``, rows summing to 1."""
         parts = _normalise(self.parts)
         offers = grid(max_count)
         padded = np.pad(parts[:, 1:], ((0, 0), (0, 0), (0, max(max_count + 1 - parts.shape[2], 0))))
@@ -83,6 +72,9 @@ class JointProbabilities:
         numbers[:, ~fits] = 0
         shares = np.take_along_axis(_normalise(self.offers), numbers[:, None], axis=2) * fits
         return _by_number(_normalise(self.act), shares)
+
+
+ActionProbabilities = FactoredProbabilities | JointProbabilities  # the distributions of B actions
 
 
 def sample_index(probs: Floats | Doubles, uniforms: Floats) -> Integers:

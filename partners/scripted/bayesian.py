@@ -36,6 +36,7 @@ from partners.scripted.menu import (
     WHOLE,
     Menu,
     distinct_games,
+    expected_share_left,
     favourite,
     menu,
     own_share_of_offer,
@@ -107,7 +108,7 @@ def claimed_in_all(turns: Turns) -> NDArray[np.int64]:
     With the offer on the table, a sufficient statistic for :func:`posterior`.
     """
     claims = partner_claims(turns).before_the_last()
-    return np.column_stack([claims.number, _in_all(claims).T])
+    return np.column_stack([claims.number, claims.totals().T])
 
 
 def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
@@ -116,7 +117,7 @@ def expected_values(turns: Turns, rationality: float) -> NDArray[np.int64]:
         return _expected_values(turns, rationality)
     claims = partner_claims(turns)
     keys = _different_views(turns)[1]
-    for column in (claims.number, *_in_all(claims)):
+    for column in (claims.number, *claims.totals()):
         keys = keys * (_MOST + 1) + column
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return _in_blocks(turns.rows(first), lambda block: _expected_values(block, rationality))[:, inverse.reshape(-1)]
@@ -131,13 +132,6 @@ def prior_values(turns: Turns) -> NDArray[np.int64]:
         return _prior_values(turns)
     first, view = _different_views(turns)
     return _in_blocks(turns.rows(first), _prior_values)[:, view]
-
-
-def expected_share_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The partner's expected share of what each split leaves, ``[N, B]`` in 1 / 2**20 of its whole value."""
-    claimed = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    share: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - claimed
-    return share
 
 
 def nash_split(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> Int8s:
@@ -267,12 +261,6 @@ def _different_views(turns: Turns) -> tuple[NDArray[np.int64], NDArray[np.int64]
     return first, view.reshape(-1)
 
 
-def _in_all(claims: Claims) -> NDArray[np.int64]:
-    """The total of each item over all claims, ``[3, B]``."""
-    total: NDArray[np.int64] = (claims.oA * claims.has_claim[:, None]).sum(axis=0, dtype=np.int64)
-    return total
-
-
 def _in_blocks(turns: Turns, compute: Callable[[Turns], NDArray[np.int64]]) -> NDArray[np.int64]:
     """``compute(turns)``, ``[3, B]``, in blocks of games."""
     width = partner_beliefs(turns.rows(np.arange(min(turns.size, 1)))).weights.shape[1]
@@ -289,7 +277,7 @@ def _weights(turns: Turns, views: PriorKnowledge, rationality: float) -> Doubles
     claims = partner_claims(turns)
     if not len(claims.has_claim):
         return prior
-    total = _in_all(claims)
+    total = claims.totals()
     types = views.types[:, :, views.view].astype(np.float64)
     claimed_worth = types[0] * total[0] + types[1] * total[1] + types[2] * total[2]
     whole_of_lewis = views.types is _lewis_knowledge().types

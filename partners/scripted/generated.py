@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from dond_marl.game import MAX_VALUE, Act
 from dond_marl.occupants import Spec, read_spec
 from dond_marl.seats import Bools, Decisions, Doubles, Int8s, Traits, Turns, are_offers, decide, worth
+from partners.parameters import check_choice, check_whole_number
 from partners.scripted.menu import Menu, first_best, menu, splits_at
 from partners.scripted.offers import (
     Claims,
@@ -305,10 +306,6 @@ def _mix_64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _is_whole_number(number: object, low: int, high: int) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and low <= number <= high
-
-
 @dataclass(frozen=True)
 class Generated:
     """Plays another bargaining program in every game, or always ``program``.
@@ -331,18 +328,17 @@ class Generated:
     programs: int | None = None
 
     def __post_init__(self) -> None:
-        if self.without and self.without not in GROUPS:
-            raise ValueError(f"without must be one of {', '.join(GROUPS)}; got {self.without!r}")
-        if self.programs is not None and not _is_whole_number(self.programs, 1, PROGRAMS):
-            raise ValueError(f"programs must be a whole number from 1 to {PROGRAMS}; got {self.programs!r}")
+        if self.without:
+            check_choice("without", self.without, GROUPS)
+        if self.programs is not None:
+            check_whole_number("programs", self.programs, 1, PROGRAMS)
         if self.program is None:
             if self.digest is not None:
                 raise ValueError("a digest is of one program: give program=NUMBER as well")
             return
         if self.programs is not None:
             raise ValueError("give program=NUMBER for one program, or programs=NUMBER to draw among so many, not both")
-        if not _is_whole_number(self.program, 0, PROGRAMS - 1):
-            raise ValueError(f"program must be a whole number from 0 to {PROGRAMS - 1}; got {self.program!r}")
+        check_whole_number("program", self.program, 0, PROGRAMS - 1)
         if self.digest is not None and self.digest != digest_of(self.program):
             raise ValueError(
                 f"program {self.program} has other dials in this version: digest {digest_of(self.program)}"
@@ -502,8 +498,7 @@ def _model(turns: Turns, dials: Dials, claims: Claims) -> Doubles:
     counts, own_values, kind = turns.counts.T, turns.my_utilities.T, dials["model"]
     weights = np.where(kind == _MIRROR, own_values, own_values.max(axis=0) - own_values) + 0.01
     weights = np.where(kind == _EVEN, 1 / np.maximum(counts, 1), weights)
-    claimed = (claims.oA * claims.has_claim[:, None]).sum(axis=0, dtype=np.int16)
-    weights = np.where(kind == _COUNT, 1 + dials["learning"] * claimed / np.maximum(counts, 1), weights)
+    weights = np.where(kind == _COUNT, 1 + dials["learning"] * claims.totals() / np.maximum(counts, 1), weights)
     pool_value = weights[0] * counts[0] + weights[1] * counts[1] + weights[2] * counts[2]
     shares: Doubles = weights / np.maximum(pool_value, 0.01)
     return shares

@@ -99,12 +99,20 @@ def own_share_of_offer(turns: Turns) -> NDArray[np.int64]:
     return offer_worth(turns).astype(np.int64) * WHOLE // np.maximum(pool_worth(turns), 1)
 
 
-def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The partner's share of what each split leaves, with item ``values[3, B]``; ``[N, B]``, all in 1 / 2**20."""
-    total = (values * turns.counts.T).sum(axis=0)
+def expected_share_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The partner's expected share of what each split leaves, ``[N, B]`` in 1 / 2**20 of its whole value.
+
+    ``values[3, B]``: the expected value of each item, as a share too, which is rounded: the result may lie just
+    outside 0..1.
+    """
     claimed = splits.items[0] * values[0] + splits.items[1] * values[1] + splits.items[2] * values[2]
-    share: NDArray[np.int64] = np.minimum(np.maximum(total - claimed, 0), WHOLE)
+    share: NDArray[np.int64] = (values * turns.counts.T).sum(axis=0) - claimed
     return share
+
+
+def shares_left(turns: Turns, splits: Menu, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """:func:`expected_share_left`, cut to 0..1."""
+    return np.minimum(np.maximum(expected_share_left(turns, splits, values), 0), WHOLE)
 
 
 def share_of_offer(turns: Turns, values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -205,6 +205,11 @@ class Claims(NamedTuple):
         number: NDArray[np.int64] = self.has_claim.sum(axis=0)
         return number
 
+    def totals(self) -> NDArray[np.int64]:
+        """The total of each item over all claims, ``[3, B]``."""
+        totals: NDArray[np.int64] = (self.oA * self.has_claim[:, None]).sum(axis=0, dtype=np.int64)
+        return totals
+
     def before_the_last(self) -> Claims:
         """The claims before the seat's latest turn."""
         return Claims(self.oA[:-1], self.has_claim[:-1])

@@ -10,7 +10,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin, final_score, final_shares
 from partners.rosters import TRAIN, roster
-from scripts.bench import environments, growth, league_runs, learning, queries, time_to_score
+from scripts.bench import environments, growth, league_runs, learning, time_to_score
 from scripts.bench.report import BenchmarkRow, Comparison
 
 CLEANRL = "CleanRL-style PPO over SuperSuit, this game"
@@ -122,7 +122,6 @@ SUITES: dict[str, Callable[[int, float], Iterator[BenchmarkRow]]] = {
     "growth": growth.rows,
     "imports": league_runs.import_rows,
     "practice": league_runs.practice_rows,
-    "queries": queries.rows,
     "score": score,
     "time_to_score": time_to_score.rows,
 }

@@ -5,7 +5,6 @@ keeps its stored outputs as long as its code is unchanged.
 
 examples:
   python -m scripts.docs_site.notebooks
-  python -m scripts.docs_site.notebooks --check               # change nothing; exit code 1 if one is out of date
   python -m scripts.docs_site.notebooks --run train           # with new outputs, into docs/notebooks
   python -m scripts.docs_site.notebooks --run train --out FOLDER
 """
@@ -22,7 +21,6 @@ from typing import Any
 import click
 
 from dond.cli.shell import FILE, Command, print_line, run
-from scripts.docs_site.pages import update
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 SOURCES = {path.stem: path for path in sorted((FOLDER / "sources").glob("*.py"))}
@@ -83,13 +81,12 @@ def run_notebook(name: str, cwd: Path) -> str:
 
 
 @click.command(cls=Command, help=__doc__)
-@click.option("--check", is_flag=True, help="change nothing, only say whether they are up to date")
 @click.option("--run", "name", type=click.Choice([*SOURCES]), help="run one of them")
 @click.option(
     "--out", type=FILE, default=None, metavar="FOLDER", help="folder to run and store it in, instead of docs/notebooks"
 )
-def command(check: bool, name: str | None, out: Path | None) -> None:
-    """Write the notebooks, compare them with their sources, or run one."""
+def command(name: str | None, out: Path | None) -> None:
+    """Write the notebooks, or run one."""
     if name is not None:
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
@@ -102,7 +99,7 @@ def command(check: bool, name: str | None, out: Path | None) -> None:
     for stem, path in SOURCES.items():
         file = FOLDER / f"{stem}.ipynb"
         stored = file.read_text(encoding="utf-8") if file.is_file() else None
-        update(file, notebook(path.read_text(encoding="utf-8"), stored), check, "scripts.docs_site.notebooks")
+        file.write_text(notebook(path.read_text(encoding="utf-8"), stored), encoding="utf-8")
 
 
 if __name__ == "__main__":

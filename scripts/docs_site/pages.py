@@ -6,7 +6,6 @@ from its docstring. Any name that is not on the page may change without notice.
 examples:
   python -m scripts.docs_site.pages
   python -m scripts.docs_site.pages --only api
-  python -m scripts.docs_site.pages --check    # change nothing; exit code 1 if a page is out of date
 """
 
 from __future__ import annotations
@@ -140,20 +139,11 @@ GENERATED: dict[str, tuple[str, Callable[[str], str]]] = {
 @click.option(
     "--only", "pages", type=click.Choice([*GENERATED]), multiple=True, help="this page; may be repeated (all)"
 )
-@click.option("--check", is_flag=True, help="change nothing, only say whether the pages are up to date")
-def command(pages: tuple[str, ...], check: bool) -> None:
-    """Write the pages, or compare them with the code."""
+def command(pages: tuple[str, ...]) -> None:
+    """Write the pages."""
     for name in pages or GENERATED:
         file, generate = GENERATED[name]
-        update(DOCS / file, generate((DOCS / file).read_text(encoding="utf-8")), check, __spec__.name)
-
-
-def update(path: Path, text: str, check: bool, module: str) -> None:
-    """Write ``text`` into ``path``; with ``check`` raise :class:`RunFailure` if the file holds anything else."""
-    if not check:
-        path.write_text(text, encoding="utf-8")
-    elif not path.is_file() or path.read_text(encoding="utf-8") != text:
-        raise RunFailure(f"{path.name} is out of date: run python -m {module}")
+        (DOCS / file).write_text(generate((DOCS / file).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -213,24 +213,6 @@ def test_commands_are_those_of_the_activated_environment():
     assert not [line for line in typed if BIN in line and "activate" not in line]
 
 
-def test_make_announces_and_runs_the_set_up_first(home):
-    """User targets install ``[all]``, developer targets ``[dev]``."""
-    shutil.rmtree(home / ".venv")
-    for target, develops in (("setup", False), ("league", False), ("play", False), ("test", True), ("lint", True)):
-        text = dry_run(target, home)
-        announced, created = text.index("echo 'set-up 1/2: "), text.index("-m venv .venv")
-        duration, installed = text.index("minutes"), text.index("--constraint constraints.txt  --editable '.[all]'")
-        assert announced < created < duration < installed, text
-        assert ("--editable '.[dev]'" in text) == develops
-        if target != "setup":
-            assert text.rindex("--editable") < text.rindex(".venv/bin/")
-
-
-def test_make_takes_an_index_for_pytorch(home):
-    shutil.rmtree(home / ".venv")
-    assert '--extra-index-url "https://a.b/cpu" --editable' in dry_run("setup TORCH_INDEX=https://a.b/cpu", home)
-
-
 @pytest.mark.parametrize(("code", "ends"), [(0, 0), (130, 0), (3, 2)])
 def test_make_reports_failures_but_not_interrupts(home, code, ends):
     dond = home / ".venv" / "bin" / "dond"

@@ -16,11 +16,7 @@ from scripts.plug_in import (
     END,
     EXAMPLES,
     PAGE,
-    Example,
-    ExampleResult,
-    markdown_table,
     run_example,
-    write_to_page,
 )
 from tests.command import PROGRAM
 from tests.documents.pages import blocks
@@ -82,29 +78,6 @@ def test_sb3_blocks_train_and_evaluate(tmp_path):
         assert told.count("\nbest response, in these games") == told.count("In short") == block.count(".learn(")
 
 
-def test_results_replace_their_own_rows_only(tmp_path):
-    page = tmp_path / "page.md"
-    earlier = markdown_table([ExampleResult(Example("zero", "what", "lib"), "", "", True)])
-    page.write_text(f"before\n{BEGIN}\nold\n{earlier}\n{END}\nafter\n")
-    rows = [
-        ExampleResult(Example("one", "what", "lib"), "lib 1.0", "a | b", True),
-        ExampleResult(Example("two", "what", "lib", apart=("lib==1",)), "lib 1", "broke", False),
-    ]
-    write_to_page(rows, page)
-    text = page.read_text()
-    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
-    assert "| [`one.py`](../scripts/examples/one.py) | what | lib 1.0 | a / b | yes |" in text
-    assert "| lib 1 | broke | no |" in text
-    assert "`zero.py`" in text and text.count("| example |") == 1  # of another time
-    write_to_page([ExampleResult(rows[1].example, "lib 2", "mended", True)], page)
-    assert page.read_text() == text.replace("| lib 1 | broke | no |", "| lib 2 | mended | yes |")
-
-
-def test_missing_library_gives_a_row_with_the_extra():
-    row = run_example(Example("sb3_vector_ppo", "what", "no-such-distribution"), None)
-    assert not row.works and row.outcome == "pip install -e '.[examples]' brings no-such-distribution"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("example", HERE, ids=lambda example: example.name)
 def test_example_runs_and_learns(example):
@@ -131,36 +104,8 @@ def test_sb3_policy_plays_in_a_league(tmp_path):
     tiny = ("--scenarios", "lewis", "--sample", 50)
     command = (*PROGRAM, "evaluate", "--member", spec, "--against", "heuristic", *tiny)
     assert "best response" in call(*command, cwd=tmp_path, path=site)
-    settings = (
-        "--set",
-        "league.rounds=1",
-        "--set",
-        "league.block_size=64",
-        "--set",
-        "members=[heuristic, {kind: sb3, path: model.zip}]",
-    )
+    members = "members=[heuristic, {kind: sb3, path: model.zip}]"
+    settings = ("--set", "league.rounds=1", "--set", "league.block_size=64", "--set", members)
     config = ("--config", ROOT / "configs" / "league_scripted.yaml")
     ladder = call(sys.executable, ROOT / "scripts" / "league.py", *config, *settings, cwd=tmp_path, path=site)
     assert "sb3(path='model.zip')" in ladder.split("cross-play")[0]
-
-
-@pytest.mark.slow
-def test_openspiel_policy_is_benchmarked(tmp_path):
-    """Train with OpenSpiel's PPO, save, install the package, and submit it: its opponents must be declared."""
-    need("pyspiel")
-    need("hatchling")
-    site, results = tmp_path / "site", tmp_path / "bench.jsonl"
-    call(sys.executable, FOLDER / "openspiel_ppo.py", "--steps", 8192, "--save", "actor.pt", cwd=tmp_path)
-    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
-    call(*pip, "--target", site, FOLDER / "openspiel_partner", cwd=tmp_path)
-    words = (
-        "--against",
-        "heuristic",
-        "--declare",
-        "the default heuristic",
-        "--results",
-        results,
-        "--allow-uncommitted",
-    )
-    told = call(*PROGRAM, "bench", "openspiel(path='actor.pt')", *words, cwd=tmp_path, path=site)
-    assert "declared:" in told

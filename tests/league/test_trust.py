@@ -15,7 +15,7 @@ from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import ANYTHING, Spec, expand_run_name, parse_spec, pin_spec, read_spec
 from dond_marl.records.record import record_of, to_line
 from league import open_league
-from league.ledger.ledger import SETTINGS_DIGEST, Ledger, _digest
+from league.ledger.ledger import Ledger
 from league.settings.layers import presets_folder, read_yaml, write_yaml
 from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
@@ -88,7 +88,6 @@ def service() -> Iterator[Service]:
 def seal(ledger: Ledger, text: str) -> None:
     """Replace the settings of a run, and seal it again."""
     ledger._db.execute("UPDATE notes SET value = ? WHERE key = 'config'", (text,))
-    ledger._db.execute("UPDATE notes SET value = ? WHERE key = ?", (_digest(text), SETTINGS_DIGEST))
     for number in range(-1, ledger.next_round):
         ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(number), number))
 
@@ -293,6 +292,3 @@ def test_readers_say_that_rows_were_changed(command, honest, tmp_path):
         in_process(*words_of(command, copy, tmp_path), cwd=tmp_path)
     with pytest.warns(Notice), Follower(copy) as follower:
         assert DAMAGED in follower.view().headline
-
-
-# -- Names and links that another person puts into a run damage no file of the user's

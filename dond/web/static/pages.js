@@ -136,17 +136,9 @@ function ready() {
   document.dispatchEvent(new Event("shown"));
 }
 
-// A sentence that is sent again before its answer has come: a harmless question about it is answered with yes.
-const repeated = new WeakSet();
-let sentence = null;
-
 document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter ?? form.querySelector("[type=submit]");
-  if (form.dataset.sent) {
-    event.preventDefault();
-    if (form.matches(".say") && form.elements.words.value === sentence) repeated.add(form);
-    return;
-  }
+  if (form.dataset.sent) { event.preventDefault(); return; }
   const field = form.elements.namedItem("browser"); // how long the page was open, by the browser's clock
   if (field) field.value = String(Math.round(performance.now() - opened));
   if (!form.dataset.part) { form.dataset.sent = "yes"; return; }
@@ -160,12 +152,10 @@ document.addEventListener("submit", (event) => {
   const fields = new URLSearchParams(data), get = form.method === "get", text = button?.textContent;
   if (form.dataset.busy && button) { button.disabled = true; button.textContent = form.dataset.busy; }
   form.dataset.sent = "yes";
-  if (form.matches(".say")) sentence = form.elements.words.value;
   const options = get ? {} : { method: "POST", body: fields };
   fetchPart(form, get ? `${form.action}?${fields}` : form.action, options).finally(() => {
     delete form.dataset.sent;
     if (form.dataset.busy && button) { button.disabled = false; button.textContent = text; }
-    if (repeated.delete(form)) document.querySelector(".confirm .primary:not(.no)")?.click();
   });
 });
 

@@ -202,7 +202,7 @@ class RemoteClient:
         self, settings: ServiceSettings | None = None, *, budget: Budget | None = None, clock: Clock | None = None
     ) -> None:
         self.settings = ServiceSettings() if settings is None else settings
-        self.budget = Budget(self.settings.limits) if budget is None else budget
+        self.budget = Budget(**self.settings.limits) if budget is None else budget
         self.tally: Counter[str] = Counter()
         self.probe_results: dict[Structure, str] = {}
         self.structure = None if self.settings.probes_structure else self.settings.structure_mode
@@ -333,7 +333,7 @@ class RemoteClient:
         settings, clock, budget = self.settings, self._clock, self.budget
         body = request_body(settings, query, structure)
         limit, other_limit = TOKEN_LIMITS[settings.groq], TOKEN_LIMITS[not settings.groq]
-        worst = settings.price.cost(max_prompt_tokens(body), settings.max_tokens)
+        worst = settings.cost(max_prompt_tokens(body), settings.max_tokens)
         attempt, deadline, failure = 1, None, _PAUSED
         async with session.limiter:
             while budget.seconds_left > 0:
@@ -406,7 +406,7 @@ class RemoteClient:
         answer = read_answer(response, self.settings, secret=secret)
         if isinstance(answer, RequestFailure):
             return answer, worst if response.status_code < 300 else _UNUSED
-        spent = self.settings.price.cost(*answer.usage) if any(answer.usage) else worst
+        spent = self.settings.cost(*answer.usage) if any(answer.usage) else worst
         # Some services repeat the key.
         return answer._replace(text=answer.text.replace(secret, "[key]") if secret else answer.text), spent
 

@@ -32,12 +32,6 @@ def transcripts(*words) -> int:
     return dond("data", "transcripts", *words)
 
 
-def test_replay_counts_and_shows_games(games, capsys):
-    assert transcripts("replay", games, "--show", 1) == 0
-    shown = capsys.readouterr().out
-    assert f"{GAMES} games" in shown
-
-
 def test_dialogues_are_imported_and_inexact_ones_marked(data_dir, tmp_path, capsys):
     out = tmp_path / "talks.jsonl"
     assert transcripts("dialogues", "--data-dir", data_dir, "--split", "test", "--out", out) == 0
@@ -52,7 +46,6 @@ def test_dialogues_are_imported_and_inexact_ones_marked(data_dir, tmp_path, caps
     [
         (lambda folder: ["dialogues", "--data-dir", folder, "--out", folder / "out.jsonl"], 2, "train.txt"),
         (lambda folder: ["replay", folder / "notes.txt"], 1, "notes.txt:1"),
-        (lambda folder: ["replay", folder / "none.jsonl"], 1, "none.jsonl"),
     ],
 )
 def test_mistake_names_the_file(tmp_path, capsys, words_of, code, named):
@@ -62,13 +55,12 @@ def test_mistake_names_the_file(tmp_path, capsys, words_of, code, named):
     assert named in printed and "Traceback" not in printed
 
 
-@pytest.mark.parametrize("show", [0, 5])
-def test_changed_game_is_found_by_its_line(games, capsys, show):
+def test_changed_game_is_found_by_its_line(games, capsys):
     lines = games.read_text().splitlines()
     changed = json.loads(lines[2])
     changed["outcome"]["scores"][0] += 1
     games.write_text("\n".join([*lines[:2], json.dumps(changed), *lines[3:]]) + "\n")
-    assert transcripts("replay", games, "--show", show) == 1
+    assert transcripts("replay", games, "--show", 5) == 1
     assert "games.jsonl:3" in capsys.readouterr().err
 
 
@@ -101,8 +93,6 @@ def test_exported_checkpoints_name_the_rewards_of_their_stages(run, tmp_path):
         assert load_checkpoint(file).about["reward"] == reward
 
 
-@pytest.mark.parametrize(
-    "words", [("--to", "checkpoint"), ("--to", "csv", "--member", "main"), ("--to", "checkpoint", "--table", "games")]
-)
+@pytest.mark.parametrize("words", [("--to", "checkpoint"), ("--to", "csv", "--member", "main")])
 def test_options_of_the_other_format_are_refused(run, words):
     assert in_process("export", run, *words).returncode == 2

@@ -58,7 +58,7 @@ def trained(tmp_path_factory) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [*(pytest.param(each, marks=pytest.mark.slow) for each in (50, 400, 1_400)), 4_000])
+@pytest.mark.parametrize("size", [400, 4_000])
 def test_a_training_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_bits(tmp_path, capsys, trained, size):
     path, folder = settings(tmp_path, TRAINING), tmp_path / "runs" / "0001"
     with room(size):
@@ -77,10 +77,7 @@ def league(tmp_path_factory) -> tuple[Path, str]:
         return folder / "runs" / "0001", ledger.fingerprint()
 
 
-@pytest.mark.parametrize(
-    "size",
-    [*(pytest.param(each, marks=pytest.mark.slow) for each in (1_000, 40_000, 160_000)), 100_000],
-)
+@pytest.mark.parametrize("size", [pytest.param(1_000, marks=pytest.mark.slow), 100_000])
 def test_a_league_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_rows(tmp_path, capsys, league, size):
     path, folder = settings(tmp_path, LEAGUE), tmp_path / "runs" / "0001"
     with room(size):
@@ -93,9 +90,7 @@ def test_a_league_on_a_full_disk_ends_in_words_and_goes_on_to_the_same_rows(tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "words", [("report", "--out"), ("report", "--format", "json", "--out"), ("evaluate", "--json")]
-)
+@pytest.mark.parametrize("words", [("report", "--out"), ("evaluate", "--json")])
 def test_unwritable_file_is_named_and_the_former_one_stays(tmp_path, capsys, league, words):
     out = tmp_path / "out"
     out.write_text("before")

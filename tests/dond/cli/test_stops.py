@@ -31,7 +31,6 @@ env: {scenarios: lewis, split: train, max_turns: 4}
 training: {rollout: 10, num_envs: 4, minibatch: 16, epochs: 1, hidden: [8], num_train_steps: 40, seed: 3}
 logging: {output_dir: FOLDER, tensorboard: false}
 """
-FEW = ("--set", "hints.closing_scenarios=3")
 LEAGUE = """
 env: {max_turns: 2}
 members: [tough, nice]
@@ -124,18 +123,6 @@ def test_a_stop_during_start_up(tmp_path, number):
 
 
 @pytest.mark.slow
-def test_a_stop_during_a_query_of_a_model(tmp_path, model):
-    service = model(lambda _: NEVER)
-    spec = f"llm(provider=openai, base_url='{service.url}', model=m)"
-    process = start(
-        "evaluate", "--member", spec, "--against", "heuristic", "--sample", 5, "--json", tmp_path / "e.json"
-    )
-    wait_for(lambda: service.heard, process)
-    stop(process, signal.SIGINT, tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
 def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, model):
     asked = 40  # in the first update or the second, and then no more is answered
     service = model(lambda number: completion() if number < asked else NEVER)
@@ -149,22 +136,6 @@ def test_a_stop_during_a_query_for_hints_saves_the_last_whole_update(tmp_path, m
     saved = re.search(r"saved after ([\d,]+) decisions", errors)
     kept = list((tmp_path / "runs" / "0001" / "checkpoints").glob("*.json"))
     assert [int(path.stem.split("_")[1]) for path in kept] == ([int(saved[1].replace(",", ""))] if saved else [])
-
-
-@pytest.mark.slow
-def test_a_stop_during_the_closing_evaluation(tmp_path, model):
-    closing: list[int] = []
-    service = model(lambda number: NEVER if closing and number > closing[0] else completion())
-    hints = f"hints={{mode: llm, provider: openai, models: {{openai: m}}, options: {{base_url: '{service.url}'}}}}"
-    process = start("train", "--config", settings(tmp_path, TRAINING), "--set", hints, *FEW)
-    assert process.stdout is not None
-    announced = ""
-    while "hints.closing_scenarios=3" not in announced:
-        announced += process.stdout.readline()
-    assert "12 games" in announced
-    closing.append(len(service.heard))
-    wait_for(lambda: len(service.heard) > closing[0], process)
-    assert "--resume" in stop(process, signal.SIGTERM, tmp_path)[1]
 
 
 # -- a second signal -------------------------------------------------------------------------------------------------
@@ -232,20 +203,9 @@ def test_it_serves_until_it_is_stopped_also_while_a_client_is_connected():
     ("words", "said"),
     [
         ([], "Missing argument 'OCCUPANT...'"),
-        (["heuristicc"], "no occupant is called 'heuristicc'"),
         (["human(interface='dond.table.game:Terminal')"], "cannot be served: it needs a person"),
-        (["heuristic", "--port", "70000"], "--port must be an integer in 0..65535"),
     ],
 )
 def test_a_mistake_is_one_sentence(words, said):
     result = in_process("serve", *words)
     assert result.returncode == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
-
-
-def test_port_in_use_is_refused():
-    process, port = started("heuristic")
-    result = in_process("serve", "heuristic", "--port", port)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=600)
-    assert process.returncode == 128 + signal.SIGTERM
-    assert result.returncode == 2 and f"--port {port} " in result.stderr

@@ -11,10 +11,10 @@ import shutil
 import sqlite3
 import sys
 from contextlib import closing
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from dond.cli.main import main
 from dond.cli.report import FORMATS
@@ -32,21 +32,16 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.figures.rows import Figure
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
-from league.standings.crossplay import CrossPlay
-from league.standings.ladder import ladder_of
-from league.tables.blocks import Curves, Dialogue, Report, Section, Table, TableRow, number_cell, printable
+from league.tables.blocks import Curves, Dialogue, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
-from league.tables.markdown import report_markdown
-from league.tables.standings import MOST_CELLS, crossplay
 from tests.command import in_process
-from tests.dond.web.browser import HOSTILE, NARROW, WIDE, as_after, browsing, missing
+from tests.dond.web.browser import HOSTILE, as_after
 from tests.killing import run as run_league
 from tests.loopback import Page, Service, completion
 
 ROOT = Path(__file__).resolve().parents[3]
 POINTS, DEALS = "points of ten", "share of games with a deal"  # headings of tables
-VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
 @pytest.fixture(scope="module")
@@ -105,40 +100,6 @@ def test_ladder_and_crossplay_equal_the_run_files(document, finished_league):
         assert shown["n"] == int(cell["games"])
 
 
-def test_learning_curves_equal_the_run_files(document, finished_league):
-    points = document["learning"]["blocks"][0]["points"]
-    own = file(finished_league / "learning.csv")
-    assert len(points) == len(own) > 3
-    for point, row in zip(points, own, strict=True):
-        assert (point["member"], point["after_rounds"], point["decisions"]) == (
-            row["member"], int(row["after_rounds"]), int(row["decisions"]),
-        )  # fmt: skip
-        assert near(point["points"], row["points"])
-        assert point["points"]["n"] == int(row["games"])
-    with Ledger(finished_league / "ledger.sqlite") as ledger:
-        fixed = {member.name for member in ledger.members() if member.role == "fixed" and member.split == "train"}
-    cells = [cell for cell in file(finished_league / "crossplay.csv") if cell["member"] == "main"]
-    from_fixed = [float(cell["points"]) for cell in cells if cell["against"] in fixed and cell["points"]]
-    last = [float(row["points"]) for row in own if row["member"] == "main"][-1]
-    assert last == pytest.approx(sum(from_fixed) / len(from_fixed), abs=1e-4)  # the closing measurement alone
-
-
-def test_meta_game_equals_the_run_files(document, finished_league):
-    ratings = {row["member"]: row for row in table(document, "meta-game")}
-    for row in file(finished_league / "ratings.csv"):
-        assert near(ratings[row["member"]]["take"], row["take"])
-        deviation = ratings[row["member"]]["deviation as seat_1"]
-        assert near(deviation, row["deviation_seat_1"])
-    cells = file(finished_league / "crossplay.csv")  # of each pair twice, of a member against itself both its sides
-    assert ratings["main"]["take"]["n"] == sum(int(cell["games"]) for cell in cells) // 2
-    worth = {row["mixture"]: row for row in table(document, "meta-game", 1)}
-    for row in file(finished_league / "meta_game.csv"):
-        if row["figure"] == "regret gap":
-            assert near(worth[row["member"]]["regret gap"], row["value"])
-            assert worth[row["member"]]["regret gap"]["low"] is not None
-    assert set(worth) == {"max-welfare CCE", "Nash-bargaining CCE"}
-
-
 def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
     figures = read_final((finished_league / "evaluation.json").read_text())
     opponents = {row["against"]: row for row in table(document, "evaluation", 1)}
@@ -177,10 +138,6 @@ def test_stages_snapshots_and_gates_have_reasons(document, finished_league):
     assert set(family) == {m.name for m in members if m.live or m.role == "snapshot"}
     born = [(n, one) for n, one in decided if one.taken]
     assert [family[f"main@{n + 1}"]["why"] for n, one in born] == [one.reason for _, one in born]
-
-
-def test_sections_without_content_are_left_out(document):
-    assert "models" not in document
 
 
 def test_games_are_extreme_and_replay_to_the_ledger(document, report, finished_league):
@@ -247,14 +204,6 @@ def test_provenance_start_of_run(document, finished_league):
     assert shown.get("git commit", "None").split(",")[0] == str(cached["commit"])
 
 
-def test_command_line_omits_the_program_folder():
-    words = ["--config", "league.yaml", "--set", "league.rounds=2 3"]
-    shown = "--config league.yaml --set 'league.rounds=2 3'"
-    assert command_line(["/home/somebody/bin/dond", "league", *words]) == f"dond league {shown}"
-    assert command_line(["/home/somebody/dond/__main__.py", "league", *words]) == f"python -m dond league {shown}"
-    assert command_line(["scripts/league.py", *words]) == f"python scripts/league.py {shown}"
-
-
 def changed_copy(finished_league, folder: Path, statement: str) -> Path:
     """A copy of the run, without its other files, whose ledger was changed by ``statement``."""
     folder.mkdir(parents=True)
@@ -262,23 +211,6 @@ def changed_copy(finished_league, folder: Path, statement: str) -> Path:
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as ledger, ledger:
         ledger.execute(statement)
     return folder
-
-
-@pytest.mark.parametrize(
-    ("change", "damaged"),
-    [
-        ("DELETE FROM notes WHERE key = 'origin'", ""),
-        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'origin'", "start"),
-        ("UPDATE notes SET value = substr(value, 2) WHERE key = 'machine'", "versions"),
-    ],
-)
-def test_missing_or_damaged_notes(finished_league, tmp_path, change, damaged):
-    folder = changed_copy(finished_league, tmp_path / "0001", change)
-    blocks = json.loads(FORMATS["json"](report_of(read_facts(folder))))["sections"]["provenance"]["blocks"]
-    facts = [{row["what"]: row["value"] for row in block["rows"]} for block in blocks if "table" in block]
-    assert len(facts) == (3 if damaged else 2) and facts[0]["seals"].startswith("all")
-    values = {name: value for block in facts for name, value in block.items()}
-    assert {name for name, value in values.items() if "note of" in str(value)} == ({damaged} if damaged else set())
 
 
 def test_changed_rows_and_missing_weights(finished_league, tmp_path):
@@ -296,132 +228,23 @@ def test_changed_rows_and_missing_weights(finished_league, tmp_path):
         assert not any(name.startswith("main") for name in game["record"]["occupants"])
 
 
-class Checked(HTMLParser):
-    """Every element closed in its order; requested addresses, and the cells of every row of a table."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.requested, self.tags, self.ids, self.rows, self.cell = [], [], set(), [], [], None
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.add(tag)
-        for name, value in attributes:
-            assert not name.startswith("on"), (tag, name)
-            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset"):
-                self.requested.append((tag, name, value))
-            if name == "id":
-                self.ids.append(value)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.cell = []
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.tags.add(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag, (tag, self.getpos())
-        if tag in ("td", "th"):
-            self.rows[-1].append(tuple(self.cell))
-            self.cell = None
-
-    def handle_data(self, data):
-        if self.cell is not None and data.strip():
-            self.cell.append(data.strip())
-
-
-@pytest.fixture(scope="module")
-def checked(html):
-    parser = Checked()
-    parser.feed(html)
-    parser.close()
-    assert parser.open == []
-    return parser
-
-
-def test_page_is_self_contained(checked, html):
-    links = [value for _, _, value in checked.requested if not value.startswith("data:image/svg+xml;base64,")]
-    assert all(value.startswith("#") and value[1:] in checked.ids for value in links)
-    assert len(links) >= 10 and len(set(checked.ids)) == len(checked.ids)
-    assert not checked.tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
-    style = html[html.index("<style>") : html.index("</style>")]
-    assert "url(" not in style and "@import" not in style and "prefers-color-scheme: dark" in style
+def test_page_is_self_contained(html):
+    assert not re.search(r"<(script|link|img|iframe|object|embed|form|base)\b", html)
+    links = re.findall(r'\b(?:href|src)="([^"]*)"', html)
+    assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
+    assert "url(" not in html and "@import" not in html and "http:" not in html and "https:" not in html
     assert "default-src 'none'" in html
-    assert "http:" not in html and "https:" not in html
 
 
-def test_hostile_names_are_escaped(checked, html, report):
-    for name in HOSTILE:
-        assert (name,) in {cell for row in checked.rows for cell in row}
+def test_hostile_names_are_escaped(html):
     assert "<img" not in html and "<script" not in html
-    text = report_markdown(_tables_of(report))
-    assert "<img" not in text and "<script" not in text and "&lt;img" in text
-
-
-def _tables_of(report):
-    """The report with the sections that hold tables only, which can be written as Markdown."""
-    sections = (s for s in report.sections if all(isinstance(block, Table) for block in s.blocks))
-    return report._replace(sections=tuple(sections))
-
-
-def rows_of(report):
-    for section in report.sections:
-        for block in section.blocks:
-            if isinstance(block, Table) and block.kind != "heat":
-                yield from block.rows
-
-
-def test_html_and_markdown_contain_every_figure(report, checked):
-    page = {tuple(part for cell in row for part in cell[:2]) for row in checked.rows}
-    report = _tables_of(report)
-    lines = [line for line in report_markdown(report).splitlines() if line.startswith("|")]
-    bare = [line.replace("\\", "") for line in lines]
-    number = 0
-    for row in rows_of(report):
-        parts = [part for cell in row.cells for part in cell_parts(cell)[:2] if part]
-        assert any(_within([row.label, *parts], found) for found in page), row
-        figures = [format_cell(cell, n=False).rstrip(")") for cell in row.cells if isinstance(cell, Figure)]
-        if not set("<>&") & set(row.label):
-            assert any(f"| {row.label} |" in line and all(f in line for f in figures) for line in bare), row
-        number += len(figures)
-    assert number > 100
-
-
-def _within(wanted, found):
-    """Whether texts occur in this order among others."""
-    place = iter(found)
-    return all(any(each.strip() == text for text in place) for each in wanted)
+    assert all(escape(name) in html for name in HOSTILE)
 
 
 def test_share_with_a_full_interval_is_unknown():
     unknown = Figure(Estimate(0.4, 20, 0.0, 1.0), "share")
     assert cell_parts(unknown).interval == "too few games to tell"
     assert cell_parts(unknown._replace(estimate=Estimate(0.4, 20, 0.1, 1.0))).interval == "10.0% to 100.0%"
-
-
-def test_html_is_deterministic(finished_league, html):
-    assert FORMATS["html"](printable(report_of(read_facts(finished_league)))) == html
-
-
-def test_large_crossplay_table_is_cut():
-    cross = CrossPlay(f"member{i:02d}" for i in range(80))
-    section = crossplay(cross, ladder_of(cross, 0.95), 0.95)
-    (table,) = section.blocks
-    assert len(table.rows) == len(table.heads) == MOST_CELLS < 80
-    assert any("80" in note for note in section.notes)
-
-
-def test_control_characters_are_replaced_in_every_format():
-    name = "\x1b[31mred\x07\u202e|*`<u>\x00"
-    rows = (TableRow(name, (name, number_cell(1.0))),)
-    shown = printable(Report(name, name, 0.95, (Section("s", "S", (name,), (Table(name, ("a", name), rows),)),)))
-    for write in (*FORMATS.values(), report_markdown):
-        text = write(shown)
-        assert not [c for c in text if not c.isprintable() and c not in "\n"]
-    assert "<u>" not in FORMATS["html"](shown) and "<u>" not in report_markdown(shown)
-    assert "\\|\\*\\`&lt;u\\>" in report_markdown(shown)
 
 
 def test_format_cell():
@@ -553,23 +376,3 @@ def test_model_calls_tokens_and_fallbacks(tmp_path, monkeypatch):
     assert calls["no reply: refused"]["calls"]["value"] == refused > 0
     assert decisions["answered"]["value"] + fallen == decisions["decisions"]["value"]
     assert not [block for block in document["games"]["blocks"] if "game" in block]  # the cache of one model is missing
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_browser_loads_nothing_and_axe_finds_nothing_serious(html, tmp_path):
-    from axe_playwright_python.sync_playwright import Axe
-
-    (tmp_path / "report.html").write_text(html)
-    with browsing() as browser:
-        for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
-            context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-            page, requested = context.new_page(), []
-            page.on("request", lambda request, requested=requested: requested.append(request.url))
-            page.goto((tmp_path / "report.html").as_uri())
-            assert requested == [(tmp_path / "report.html").as_uri()]
-            assert page.evaluate("window.pwned") is None
-            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-            found = Axe().run(page).response["violations"]
-            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
-            context.close()

@@ -1,4 +1,4 @@
-"""A whole study of 129 simulated participants, twelve in real browsers, with a kill in the middle."""
+"""A whole study of 129 simulated participants by forms, with a kill in the middle."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from dond.study.progress import open_study
 from dond.study.settings import StudyConfig
 from league.settings.read import load_config
 from tests.command import ROOT, in_process, run_dond
-from tests.dond.study.visitors import Browser, Forms, Visitor, kind_of, scores_by_rollout
-from tests.dond.web.browser import NARROW, WIDE, Server, browsing, missing
+from tests.dond.study.visitors import Forms, Visitor, kind_of, scores_by_rollout
+from tests.dond.web.browser import Server
 
 PARTICIPANTS = 129  # as many as played in Li et al. 2023
-BROWSERS = 12
 KILLED_AFTER = 12  # rounds in which each participant takes a step
 OVERRIDES = ("output_dir=study", "study.waiting=25")
 SETS = [word for override in OVERRIDES for word in ("--set", override)]
@@ -36,27 +35,17 @@ def server(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(missing() is not None, reason=str(missing()))
-def test_whole_study_with_browsers_and_kill(server, tmp_path):
+def test_whole_study_with_a_kill(server, tmp_path):
     settings = load_config(ROOT / "configs" / "study.yaml", OVERRIDES, StudyConfig)
-    with browsing() as browser, ExitStack() as open_clients:
-        visitors, problems = [], []
+    with ExitStack() as open_clients:
+        visitors = []
         for number in range(PARTICIPANTS):
-            if number % (PARTICIPANTS // BROWSERS) == 3 and number < BROWSERS * (PARTICIPANTS // BROWSERS):
-                scheme, size = ("dark", NARROW) if number % 2 else ("light", WIDE)
-                page = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce").new_page()
-                page.set_default_timeout(60_000)
-                page.on("pageerror", lambda error: problems.append(str(error)))
-                surface = Browser(page, server.address)
-            else:
-                client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
-                surface = Forms(open_clients.enter_context(client))
-            visitor = Visitor(surface, kind_of(number), settings)
+            client = httpx.Client(base_url=server.address, timeout=60, trust_env=False)
+            visitor = Visitor(Forms(open_clients.enter_context(client)), kind_of(number), settings)
             visitor.wrong_first = number % 10 == 0
-            while "Begin" not in surface.page():
+            while "Begin" not in visitor.surface.page():
                 visitor.step()
             visitors.append(visitor)
-        assert sum(isinstance(visitor.surface, Browser) for visitor in visitors) == BROWSERS
         open_, rounds = list(visitors), 0
         while open_:
             open_, rounds = [visitor for visitor in open_ if not visitor.step()], rounds + 1
@@ -66,7 +55,6 @@ def test_whole_study_with_browsers_and_kill(server, tmp_path):
             if len(open_) < 4:  # the last ones wait without success
                 time.sleep(0.3)
             assert rounds < 3000, f"{len(open_)} are not done"
-        assert problems == []
     progress = open_study(tmp_path / "study")
     assert [each.phase for each in progress.participants] == ["done"] * PARTICIPANTS
     assert all(each.attempts == (each.number % 10 == 0) for each in progress.participants)

@@ -1,11 +1,10 @@
-"""Simulated participants: each reads the page and plays as an occupant, by forms or in a browser."""
+"""Simulated participants: each reads the page and plays as an occupant, by forms."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-from contextlib import suppress
 from typing import Any
 
 from dond.study.progress import StudyTable
@@ -55,61 +54,10 @@ class Forms:
         assert answer.status_code == 303, (action, fields, answer.text)
 
 
-class Browser:
-    """Access by a real browser, with boxes and buttons.
-
-    A page may reload itself just before a press, which is then lost; the next step repeats it.
-    """
-
-    def __init__(self, page: Any, address: str) -> None:
-        self._page, self._address = page, address
-        page.goto(address)
-
-    def page(self) -> str:
-        from playwright.sync_api import Error
-
-        with suppress(Error):  # it is reloading
-            if not self._page.url.startswith(self._address):
-                self._page.goto(self._address)
-            self._page.wait_for_load_state()
-            return self._page.content()
-        return ""
-
-    def send(self, action: str, fields: Fields) -> None:
-        from playwright.sync_api import Error
-
-        with suppress(Error):
-            self._press(action, fields)
-
-    def _press(self, action: str, fields: Fields) -> None:
-        page = self._page
-        for name, value in fields.items():
-            if name in ("act", "table", "turn", "sure", "browser"):
-                continue
-            if name == "keep":
-                for item in range(3):
-                    boxes = page.locator(f"[name=keep][value='{item}']")
-                    for place in range(boxes.count()):
-                        boxes.nth(place).set_checked(place < value.count(str(item)), force=True)
-                continue
-            field = page.locator(f"[name={name}]").first
-            if field.get_attribute("type") in ("radio", "checkbox"):
-                page.locator(f"[name={name}][value='{value}']").check(force=True)
-            else:
-                field.fill(value)
-        form = page.locator(f"form[action='{action}']").last
-        button = form.locator(f"button[value={fields['act']}]") if "act" in fields else form.locator("button").first
-        with page.expect_navigation():
-            button.click()
-        if page.locator(".confirm").count():
-            with page.expect_navigation():
-                page.locator(".confirm button").click()
-
-
 class Visitor:
     """One participant: the occupant ``kind`` at a surface."""
 
-    def __init__(self, surface: Forms | Browser, kind: str, settings: StudyConfig) -> None:
+    def __init__(self, surface: Forms, kind: str, settings: StudyConfig) -> None:
         self.surface, self.kind, self.settings = surface, kind, settings
         self.partner = seat_occupant(kind, one_game=True)
         self.code: str | None = None

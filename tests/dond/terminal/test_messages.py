@@ -14,10 +14,9 @@ from dond.table.game import (
 )
 from dond.table.session import Sitting, TableGame, TableSession
 from dond.web.frame import render
-from dond.web.occupants import GameChoice
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import from_json, record_of, replay
+from dond_marl.records.record import from_json, replay
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from partners.human import Human, View
@@ -90,10 +89,3 @@ def test_page_messages_are_escaped_in_replay(tmp_path):
     assert "&lt;script&gt;" in page and "<script>" not in page
     lines = talk_lines(replay(record), 0)
     assert lines[0].message == "<script>alert(1)</script>" and lines[1].message.startswith("My values:")
-
-
-def test_games_without_messages():
-    state = apply(State(SCENARIO, Rules(2)), Action(Act.PROPOSE, (1, 0, 2)))
-    record = record_of(apply(state, Action(Act.AGREE)), ("a", "b"))
-    assert 'class="message"' not in str(render("replay", "talk", steps(record), 1, ("a", "b")))
-    assert GameChoice().messages == "none"

@@ -32,11 +32,10 @@ GREEDY = RUN.replace("path=", "greedy=True, path=")
 @pytest.mark.parametrize(
     ("names", "short"),
     [
-        ([RUN, "heuristic", "main@4", "boulware(exponent=2)"], ["ppo_fast/0001"]),
-        ([RUN, EARLIER], ["ppo_fast/0001 step 202,209", "ppo_fast/0001 step 102,209"]),
+        ([RUN, EARLIER, "heuristic"], ["ppo_fast/0001 step 202,209", "ppo_fast/0001 step 102,209"]),
         ([RUN, GREEDY], ["ppo_fast/0001", "ppo_fast/0001 (greedy)"]),
         ([f"best_response(to={RUN})"], ["best_response(to=ppo_fast/0001)"]),
-        (["sb3(path='model.zip')", "expert(path='experts/mine.json')"], ["sb3 model", "expert experts/mine"]),
+        (["sb3(path='model.zip')"], ["sb3 model"]),
         ([RUN, RUN.replace("/home/me", "/home/you")], []),  # nothing short tells them apart
     ],
 )

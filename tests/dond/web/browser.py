@@ -17,7 +17,6 @@ from typing import Any
 
 from dond_marl.game import Act, Action, Scenario
 from dond_marl.records.record import GameRecord, from_json
-from league.ledger.ledger import SETTINGS_DIGEST, _digest
 from tests.command import HERE, PROGRAM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -59,8 +58,7 @@ def change_seed(run: Path, seed: int) -> None:
     with closing(sqlite3.connect(run / "ledger.sqlite")) as ledger, ledger:
         (text,) = ledger.execute("SELECT value FROM notes WHERE key = 'config'").fetchone()
         other = re.sub(r"\bseed: \d+", f"seed: {seed}", text, count=1)
-        for key, value in (("config", other), (SETTINGS_DIGEST, _digest(other))):
-            ledger.execute("UPDATE notes SET value = ? WHERE key = ?", (value, key))
+        ledger.execute("UPDATE notes SET value = ? WHERE key = 'config'", (other,))
 
 
 def _by_round(ledger: sqlite3.Connection) -> list[str]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
-import struct
 import threading
 import time
-import urllib.request
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -78,17 +75,10 @@ def completion(server: Served, **changed: object) -> tuple[int, dict]:
     return request(server, "POST", "/v1/chat/completions", body)
 
 
-@pytest.mark.parametrize(
-    "shipped",
-    [
-        "full",
-    ],
-)
-@pytest.mark.parametrize("disagree", ["ends", "rejects"])
-@pytest.mark.parametrize("name", ["heuristic", "frequency_model"])
-def test_served_occupant_plays_like_the_occupant(server, name, disagree, shipped, monkeypatch):
+@pytest.mark.parametrize(("name", "disagree"), [("heuristic", "ends"), ("frequency_model", "rejects")])
+def test_served_occupant_plays_like_the_occupant(server, name, disagree, monkeypatch):
     without_proxy_and_key(monkeypatch)
-    behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt=shipped)
+    behind = llm(provider="openai", base_url=server.url, model=name, structure="text", prompt="full")
     itself, other = seat_occupant(name), seat_occupant("boulware")
     scenarios = open_source("lewis", split="test").block(0, 0, 8)
     for seat in (0, 1):
@@ -142,16 +132,6 @@ def test_responses_say_the_same(server, form, monkeypatch):
     assert events[-1].type == "response.completed" and events[-1].response.output_text == line
 
 
-def test_streamed_response(server):
-    body = {"model": "heuristic", "input": PROMPT, "stream": True}
-    with urllib.request.urlopen(
-        urllib.request.Request(f"{server.url}/responses", json.dumps(body).encode(), method="POST"), timeout=60
-    ) as answer:
-        events = [json.loads(event.partition("data: ")[2]) for event in answer.read().decode().split("\n\n")[:-1]]
-    assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    assert events[-1]["response"] == request(server, "POST", "/v1/responses", {**body, "stream": False})[1]
-
-
 def test_groq_sdk_reaches_the_server(server, monkeypatch):
     without_proxy_and_key(monkeypatch)
     with groq.Groq(api_key="none", base_url=server.url.removesuffix("/v1"), max_retries=0) as client:
@@ -166,10 +146,8 @@ def test_groq_sdk_reaches_the_server(server, monkeypatch):
     ("changed", "status", "said"),
     [
         ({"model": "nobody"}, 404, "no model 'nobody' is served here; there are heuristic"),
-        ({"messages": []}, 400, "a text of role user"),
         ({"messages": [{"role": "user", "content": "hello"}]}, 400, "no message holds a prompt of this game"),
         ({"n": 2}, 400, "one prompt has one answer"),
-        ({"seed": -1}, 400, "seed must be"),
     ],
 )
 def test_bad_requests(server, changed, status, said):
@@ -180,10 +158,7 @@ def test_bad_requests(server, changed, status, said):
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status"),
     [
-        ("GET", "/", None, {}, 404),
         ("POST", "/v1/chat/completions", b"{", {}, 400),
-        ("POST", "/v1/chat/completions", [1], {}, 400),
-        ("POST", "/v1/responses", {"model": "heuristic", "input": 3}, {}, 400),
         ("POST", "/v1/models", None, {}, 405),
         ("POST", "/v1/chat/completions", b" " * (MAX_BYTES + 1), {}, 413),
         ("GET", "/v1/models", None, {"Host": "example.org:80"}, 403),
@@ -192,13 +167,3 @@ def test_bad_requests(server, changed, status, said):
 def test_any_request_gets_a_json_answer(server, method, path, body, headers, status):
     got, told = request(server, method, path, body, **headers)
     assert got == status and told["error"]["message"]
-
-
-def test_clients_that_leave_are_no_error(capfd):
-    with served("heuristic") as server:
-        for _ in range(20):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset at the end
-                client.sendall(b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n" * 10)
-        assert request(server, "GET", "/v1/models")[0] == 200
-    assert capfd.readouterr().err == ""

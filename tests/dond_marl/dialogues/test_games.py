@@ -121,14 +121,9 @@ def test_both_perspectives_give_one_negotiation(data_dir):
 
 
 REJECTS, ENDS = Rules(10, "rejects"), Rules(10)
-CLICK, HELLO, UNCLEAR = "<selection>", "hello there", "i want a hat or a ball"
-MINE, YOURS = "i want the book and both balls , you get the hats", "i want the hats and one ball , you get the rest"
+HELLO, UNCLEAR = "hello there", "i want a hat or a ball"
+MINE, YOURS = OFFER, "i want the hats and one ball , you get the rest"
 NO, DEAL = "no , that does not work for me", "deal"
-
-
-def spoken(*lines: str, selected=None, tag: str = "") -> Negotiation:
-    utterances = tuple(Utterance(number % 2, line) for number, line in enumerate(lines))
-    return Negotiation(TABLE, utterances, selected, tag or ("" if selected else "<no_agreement>"), 1)
 
 
 def observations(positions):
@@ -146,7 +141,7 @@ def observations(positions):
 
 
 def test_position_holds_observation_and_act():
-    positions = positions_of([spoken(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
+    positions = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], REJECTS)
     # The last yes is the deal: the click after it belongs to no position.
     assert observations(positions) == [
         ("PROPOSE", "END", (0, 0, 0), 10),
@@ -161,33 +156,33 @@ def test_position_holds_observation_and_act():
 
 
 def test_no_refusals_where_disagree_ends_the_game():
-    positions = positions_of([spoken(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
+    positions = positions_of([talk(MINE, NO, YOURS, DEAL, CLICK, selected=(0, 2, 1))], ENDS)
     assert [name for name, *_ in observations(positions)] == ["PROPOSE", "AGREE"]
 
 
 def test_unread_utterances_leave_no_position():
     # seat_1 greets: seat_0 has seen no act of it. Its own next offer is a certain position.
-    greeted = positions_of([spoken(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
+    greeted = positions_of([talk(MINE, HELLO, MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
     assert [row[3] for row in observations(greeted)] == [
         10,
         7,
     ]
     # seat_1 says something that may be an offer, then refuses: which claim of it stands is not known.
-    unclear = positions_of([spoken(MINE, UNCLEAR, MINE, NO, MINE, CLICK)], REJECTS)
+    unclear = positions_of([talk(MINE, UNCLEAR, MINE, NO, MINE, CLICK)], REJECTS)
     assert [row[3] for row in observations(unclear)] == [10, 7, 5]
     assert observations(unclear)[-1][:2] == ("END", "INSIST")
 
 
 def test_turn_limit_and_cut_dialogues():
-    long = spoken(*[MINE, YOURS] * 3, CLICK)
+    long = talk(*[MINE, YOURS] * 3, CLICK)
     assert [row[3] for row in observations(positions_of([long], Rules(4, "rejects")))] == [4, 3, 2, 1]
-    cut = positions_of([spoken(MINE, YOURS, CLICK, tag="<disconnect>")], REJECTS)
+    cut = positions_of([talk(MINE, YOURS, CLICK, tag="<disconnect>")], REJECTS)
     assert cut.size == 2 and all(math.isnan(share) for share in cut.share.tolist())
-    assert positions_of([spoken(MINE, YOURS, CLICK)], REJECTS).share.tolist() == [0.0] * 3
+    assert positions_of([talk(MINE, YOURS, CLICK)], REJECTS).share.tolist() == [0.0] * 3
 
 
 def test_any_order_of_the_items_is_as_good():
-    positions = positions_of([spoken(MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
+    positions = positions_of([talk(MINE, DEAL, CLICK, selected=(1, 0, 2))], REJECTS)
     every = positions.in_every_order()
     assert every.size == 6 * positions.size
     worths = [(rows.my_utilities * rows.oA).sum(axis=1)[rows.act == Act.PROPOSE] for rows in (positions, every)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import pickle
 
 import numpy as np
 import pytest
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 
 from dond_marl import deal_or_no_dialog_v0
 from dond_marl.envs.aec import NegotiationEnv, OrderError
-from dond_marl.envs.spaces import ActionMask, InvalidAction
+from dond_marl.envs.spaces import InvalidAction
 from dond_marl.errors import InputError
 from dond_marl.game import SEATS, Act, Action, Ending, IllegalAct, Rules, Scenario, State, apply, legal_actions
-from dond_marl.scenarios.sources import ScenarioError
 from league.settings.sections import EnvConfig
 
 # What the tests below play on:
@@ -58,12 +56,6 @@ def everything(env: NegotiationEnv) -> tuple[object, ...]:
     return (env.negotiation, tuple(env.agents), env.agent_selection, views, copy.deepcopy(tables))
 
 
-def play(env: NegotiationEnv, rng: np.random.Generator, patience: float = 0.8) -> None:
-    """Legal play to the end, mostly offers, half of which meet what the partner left."""
-    while not env.negotiation.is_over:
-        step_legally(env, rng, patience)
-
-
 def step_legally(env: NegotiationEnv, rng: np.random.Generator, patience: float = 0.8) -> None:
     seen, info = env.observe(env.agent_selection), env.infos[env.agent_selection]
     if rng.random() < patience:
@@ -90,27 +82,6 @@ def test_deal_pays_own_points():
         env.step(None)
         seen.append(agent)
     assert sorted(seen) == list(SEATS) and earned == {"seat_0": 8.0, "seat_1": 8.0} and env.agents == []
-
-
-def test_observation_holds_pool_own_values_and_partner_offer():
-    env = at_the_table()
-    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_0").items()} == {
-        "counts": [1, 2, 2],
-        "my_utilities": [4, 1, 2],
-        "partner_utilities": [0, 0, 0],
-        "last_partner_act": 4,  # END: none yet
-        "last_partner_offer_for_me": [0, 0, 0],
-        "turns_remaining": 10,
-    }
-    env.step(say(Act.INSIST, 1, 0, 1))
-    assert {name: np.asarray(value).tolist() for name, value in env.observe("seat_1").items()} == {
-        "counts": [1, 2, 2],
-        "my_utilities": [0, 4, 1],
-        "partner_utilities": [0, 0, 0],
-        "last_partner_act": 1,
-        "last_partner_offer_for_me": [0, 2, 1],
-        "turns_remaining": 9,
-    }
 
 
 def test_reveal_partner_utilities():
@@ -182,24 +153,15 @@ def test_observations_do_not_depend_on_the_other_seats_values(seed, seat, values
     assert env.rewards[agent] == twin.rewards[agent]
 
 
-def test_action_mask_samples_arrays_and_pickling():
+def test_action_mask_samples_and_arrays():
     env = at_the_table()
     env.action_space("seat_1").seed(0)
     env.step(say(Act.PROPOSE, 0, 0, 0))
     mask = env.infos["seat_1"]["action_mask"]
-    for copied in (mask, pickle.loads(pickle.dumps(mask)), copy.deepcopy(mask)):
-        assert isinstance(copied, ActionMask) and isinstance(copied, dict)
-        assert np.asarray(copied).tolist() == [1, 1, 1, 1, 1] and np.asarray(copied).dtype == np.int8
-        assert (
-            copied[Act.AGREE] == 1 and copied[np.int64(2)] == 1 and np.flatnonzero(copied).tolist() == [0, 1, 2, 3, 4]
-        )
-        assert np.array(copied, dtype=bool).all()
-        with pytest.raises(KeyError):
-            copied["oB"]
-        for _ in range(200):
-            action = env.action_space("seat_1").sample(copied)
-            assert (action["oA"] <= [1, 2, 2]).all()
-    assert env.infos["seat_0"]["action_mask"][Act.AGREE] == 0
+    assert np.asarray(mask).tolist() == [1, 1, 1, 1, 1] and np.asarray(mask).dtype == np.int8
+    assert mask[Act.AGREE] == 1 and mask[np.int64(2)] == 1 and env.infos["seat_0"]["action_mask"][Act.AGREE] == 0
+    for _ in range(200):
+        assert (env.action_space("seat_1").sample(mask)["oA"] <= [1, 2, 2]).all()
     with pytest.raises(ValueError, match="read-only"):
         mask["act_type"][0] = 0
 
@@ -238,22 +200,16 @@ def test_illegal_act_raises_or_forfeits(seat, action, rule):
             assert rule in env.infos[agent]["illegal"] and env.infos[agent]["outcome"]["ending"] == "ILLEGAL"
 
 
-def test_default_raises():
-    assert deal_or_no_dialog_v0.env().illegal == deal_or_no_dialog_v0.raw_env().illegal == "raise"
-
-
 BAD = [
-    *("AGREE", (0, [1, 1, 1]), {"act_type": 0}, {"act_type": 0, "oA": [0, 0, 0], "confidence": 1.0}),
-    *({"act_type": act, "oA": [0, 0, 0]} for act in (True, 0.0, None, 5, np.array([0, 0]))),
-    *({"act_type": 0, "oA": oA} for oA in (None, [1, 1], [1, 1, True], [0, 0, 5], [0, 0, -1], np.ones(3))),
+    *({"act_type": 0}, {"act_type": 0.0, "oA": [0, 0, 0]}, {"act_type": 5, "oA": [0, 0, 0]}),
+    *({"act_type": 0, "oA": oA} for oA in ([1, 1], [0, 0, 5], np.ones(3))),
     {"act_type": 3, "oA": [0, 0, 99]},  # oA is not read here, but it is outside the space
 ]
 
 
-@pytest.mark.parametrize("illegal", ["raise", "forfeit"])
 @pytest.mark.parametrize("action", BAD, ids=lambda action: repr(action)[:60])
-def test_action_outside_the_space_changes_nothing(action, illegal):
-    env = at_the_table(illegal=illegal)
+def test_action_outside_the_space_changes_nothing(action):
+    env = at_the_table(illegal="forfeit")
     before = everything(env)
     with pytest.raises(InvalidAction, match=r"got .*\. An action is .* 3 integers in 0\.\.4, what the speaker keeps"):
         env.step(action)
@@ -262,8 +218,8 @@ def test_action_outside_the_space_changes_nothing(action, illegal):
 
 def test_integers_of_any_library_are_accepted():
     arrays = np.array([1, 0, 2], dtype=np.uint8), torch.tensor([1, 0, 2])
-    for act in (0, Act.PROPOSE, np.int8(0), np.uint64(0), np.array(0), np.array([0]), torch.tensor([0])):
-        for oA in ([1, 0, 2], (1, 0, 2), *arrays, [np.int64(1), 0, Act.AGREE]):
+    for act in (0, np.int8(0), np.array([0]), torch.tensor([0])):
+        for oA in ((1, 0, 2), *arrays):
             env = at_the_table()
             env.step({"act_type": act, "oA": oA})
             assert env.negotiation.history == (Action(Act.PROPOSE, (1, 0, 2)),)
@@ -296,12 +252,9 @@ def test_same_seed_same_games():
             found.append(env.negotiation.scenario)
         return found
 
-    np.random.seed(0)  # noqa: NPY002  # the global generator must be left alone
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
     one, other = deal_or_no_dialog_v0.env(), deal_or_no_dialog_v0.env()
     assert tables(one, 7) == tables(other, 7) != tables(other, 8)
     assert len(set(tables(one, 7))) == 6
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
     other.action_space("seat_0").seed(1)
     assert tables(one, 7) == tables(other, 7)
 
@@ -316,77 +269,28 @@ def test_scenario_option():
     assert env.negotiation.scenario != TABLE
 
 
-@pytest.mark.parametrize(
-    ("scenario", "complaint"),
-    [
+def test_invalid_reset_changes_nothing():
+    env = at_the_table()
+    before = everything(env)
+    for scenario, complaint in (
         (Scenario((5, 1, 1), ((1, 1, 1), (1, 1, 1))), "build the environment with max_count=5"),
         ({"counts": [1, 1, 1]}, "must be a Scenario or"),
         ({"counts": [1, 1], "utilities": [[1, 1, 1], [1, 1, 1]]}, "counts must be 3 integers"),
-        ({"counts": [1, 1, 1], "utilities": [[1, 1, 11], [1, 1, 1]]}, "utilities of seat_0"),
-        ({"counts": [1, 1, 1], "utilities": 3}, "options"),
-    ],
-)
-def test_invalid_scenario_option_changes_nothing(scenario, complaint):
-    env = at_the_table()
-    before = everything(env)
-    with pytest.raises(ValueError, match=complaint):
-        env.reset(options={"scenario": scenario})
-    assert same(before, everything(env))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "complaint"),
-    [
-        ({"max_turns": 0}, "max_turns must be an integer in 1..100"),
-        ({"illegal": "ignore"}, "illegal must be one of None, 'raise', 'forfeit'"),
-        ({"scenarios": "nowhere"}, "scenarios must be one of"),
-        ({"use_dataset": True, "scenarios": "lewis"}, "contradicts"),
-    ],
-)
-def test_invalid_settings(wrong, complaint):
-    with pytest.raises((ValueError, ScenarioError), match=complaint):
-        deal_or_no_dialog_v0.env(**wrong)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, True, "0"])
-def test_invalid_seed_changes_nothing(seed):
-    env = at_the_table()
-    before = everything(env)
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            env.reset(options={"scenario": scenario})
+    with pytest.raises(ValueError, match="no option 'scenarios': did you mean 'scenario'"):
+        env.reset(options={"scenarios": TABLE})
     with pytest.raises(InputError, match="a seed is a whole number of at least 0"):
-        env.reset(seed=seed)
+        env.reset(seed=-1)
     assert same(before, everything(env))
 
 
-def test_misspelt_option_is_refused_and_others_ignored():
+def test_unknown_agent():
     env = at_the_table()
-    before = everything(env)
-    for name in ("scenarios", "Scenario", "senario"):
-        with pytest.raises(ValueError, match=f"no option '{name}': did you mean 'scenario'"):
-            env.reset(options={name: TABLE})
-    for options in ("scenario", 3, [TABLE]):
-        with pytest.raises(TypeError, match=r"options must be a mapping such as .'scenario': ...., or None; got"):
-            env.reset(options=options)
-    assert same(before, everything(env))
-    env.reset(options={"seed": 1, "scenario_id": 2, 3: 4})
-
-
-@pytest.mark.parametrize("agent", ["seat_2", "player_0", 0, None, [], ("seat_0",)])
-def test_unknown_agent(agent):
-    env = at_the_table()
-    parallel = deal_or_no_dialog_v0.parallel_env()
-    for call in (env.observe, env.observation_space, env.action_space, parallel.action_space):
+    for call in (env.observe, env.observation_space, env.action_space):
         with pytest.raises(ValueError, match=r"the agents are 'seat_0' and 'seat_1'; got"):
-            call(agent)
-
-
-def test_unknown_setting():
-    for make in (deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.raw_env, deal_or_no_dialog_v0.parallel_env):
-        with pytest.raises(TypeError, match=r"no setting 'max_turn' \(did you mean 'max_turns'\?\); .*, render_mode$"):
-            make(max_turn=3)
-        with pytest.raises(TypeError, match="no setting 'partner'; the settings are max_turns, disagree"):
-            make(partner="tough")
-        with pytest.raises(TypeError, match=r"settings are given by name, max_turns=.*; got 3 without one"):
-            make(3)
+            call("player_0")
 
 
 def test_settings_equal_those_of_configs():
@@ -407,26 +311,11 @@ def test_spaces_follow_the_settings():
     assert env.action_space("seat_0") is env.action_space("seat_0") is not env.action_space("seat_1")
 
 
-def test_render_modes_ansi_and_human(capsys):
-    env = at_the_table(render_mode="ansi")
-    env.step(say(Act.PROPOSE, 1, 0, 2))
-    assert env.render().splitlines() == [
-        "On the table: 1 book, 2 hats, 2 balls.",
-        "seat_0 values: book 4, hat 1, ball 2 (everything: 10 points).",
-        "seat_1 values: book 0, hat 4, ball 1 (everything: 10 points).",
-        " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.",
-    ]
-    assert capsys.readouterr().out == ""
+def test_human_mode_prints_new_lines(capsys):
     env = at_the_table(render_mode="human")
     assert len(capsys.readouterr().out.splitlines()) == 3
     env.step(say(Act.PROPOSE, 1, 0, 2))
     assert capsys.readouterr().out == " 1. seat_0: I would keep 1 book, 2 balls; you would get 2 hats.\n"
     assert env.render() is None and capsys.readouterr().out == ""
-    env.step(say(Act.AGREE))
-    assert capsys.readouterr().out.splitlines() == [
-        " 2. seat_1: Agreed.",
-        "Deal: seat_0 gets 1 book, 2 balls (8 points); seat_1 gets 2 hats (8 points).",
-    ]
-    env = at_the_table()
     with pytest.warns(UserWarning, match="build the environment with 'human', 'ansi' or 'rgb_array'"):
-        env.render()
+        at_the_table().render()

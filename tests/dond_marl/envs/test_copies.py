@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import pickle
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,9 +12,8 @@ import pytest
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.envs.aec import NegotiationEnv
-from dond_marl.envs.spaces import InvalidAction
 from dond_marl.envs.views import view
-from dond_marl.game import Scenario, State, legal_actions
+from dond_marl.game import State, legal_actions
 from dond_marl.splits import action_index
 from hints import HintInjectorEnv
 
@@ -51,37 +49,18 @@ def _seat(env: Any) -> NegotiationEnv:
     return env.unwrapped.game
 
 
-def _one_seat(**settings: Any) -> SingleAgentView:
-    return SingleAgentView(deal_or_no_dialog_v0.env(**settings), "linear")
+def _one_seat() -> SingleAgentView:
+    return SingleAgentView(deal_or_no_dialog_v0.env(), "linear")
 
 
 APIS = {
-    "aec": Api(deal_or_no_dialog_v0.env, _aec, "dict"),
     "aec, forfeits": Api(lambda: deal_or_no_dialog_v0.env(illegal="forfeit", disagree="rejects"), _aec, "dict"),
     "aec, hints": Api(lambda: HintInjectorEnv(deal_or_no_dialog_v0.env()), _aec, "dict"),
-    "parallel": Api(deal_or_no_dialog_v0.parallel_env, _parallel, "dict"),
-    "one seat": Api(_one_seat, _seat, "dict"),
+    "aec, flat": Api(lambda: view(deal_or_no_dialog_v0.env(), infos="arrays"), _aec, "flat"),
+    "parallel": Api(lambda: view(deal_or_no_dialog_v0.parallel_env(), "discrete", "masked"), _parallel, "discrete"),
     "one seat, hints": Api(lambda: HintInjectorEnv(_one_seat()), _seat, "dict"),
+    "one seat, discrete": Api(lambda: view(_one_seat(), "discrete"), _seat, "discrete"),
 }
-for form, infos in itertools.product(("flat", "discrete"), ("dict", "arrays")):
-    shape = form, "masked" if form == "discrete" else "box", infos
-    APIS |= {
-        f"aec, {form}, {infos}": Api(lambda s=shape: view(deal_or_no_dialog_v0.env(illegal="raise"), *s), _aec, form),
-        f"parallel, {form}, {infos}": Api(
-            lambda s=shape: view(deal_or_no_dialog_v0.parallel_env(), *s), _parallel, form
-        ),
-        f"one seat, {form}, {infos}": Api(lambda s=shape: view(_one_seat(), *s), _seat, form),
-    }  # fmt: skip
-
-
-def test_masked_arrays_and_numpy_seeds():
-    masked = np.ma.array([1, 1, 1], mask=[0, 1, 0])
-    env = HintInjectorEnv(deal_or_no_dialog_v0.env())
-    env.reset(seed=np.uint64(1), options={"scenario": Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1)))})
-    env.step({"act_type": 0, "oA": masked})
-    assert env.unwrapped.negotiation.claims[0] == (1, 1, 1)
-    with pytest.raises(InvalidAction, match="'act_type' must be one whole number"):
-        env.step({"act_type": np.ma.masked, "oA": masked})
 
 
 @pytest.mark.parametrize("name", APIS)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -21,10 +19,9 @@ from dond_marl.envs.single_agent import PartnerError
 from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
-from dond_marl.errors import InputError
 from dond_marl.game import Act, IllegalAct, Rules, Scenario
-from dond_marl.occupants import OccupantNameError, Spec, catalogue, seat_occupant
-from dond_marl.rollout import OccupantError, rollout
+from dond_marl.occupants import OccupantNameError, seat_occupant
+from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import Cause, Decisions, Traits, Turns, decide
 from dond_marl.splits import action_index
@@ -113,9 +110,7 @@ def test_partner_that_always_ends_first_is_an_error():
     env = against(Says(Act.END), seat=1)
     with pytest.raises(PartnerError, match="100 games in a row ended before seat_1 could move: Says"):
         env.reset()
-    assert (
-        against(Says(Act.END)).reset(seed=0)[1]["seat"] == "seat_0"
-    )  # where the seat is drawn, the other one is found
+    assert against(Says(Act.END)).reset(seed=0)[1]["seat"] == "seat_0"  # where it is drawn, the other one is found
 
 
 def test_seat_that_never_plays_warns_once():
@@ -180,41 +175,6 @@ def test_view_and_rollout_play_the_same_games(seat):
         assert [a.act_type for a in env.game.negotiation.history] == games.act[row, : games.turns[row]].tolist()
 
 
-def needs_nothing(make: object) -> bool:
-    return all(given.default is not given.empty for given in inspect.signature(make).parameters.values())
-
-
-PLAIN = {name: make().traits for name, make in catalogue().items() if needs_nothing(make)}
-LOCAL = [
-    pytest.param(name, marks=pytest.mark.slow) if name == "llm" else name
-    for name, traits in PLAIN.items()
-    if not (traits.remote or traits.human or name == "bayes_reply")  # it plays no uniform scenarios
-]
-
-
-def of_catalogue(name: str, folder: Path) -> Spec:
-    """The occupant as it comes; a language model, which takes minutes to make, as a tiny one with random weights."""
-    if name != "llm":
-        return name
-    from tests.tiny_models import tiny_model  # here: it loads PyTorch and transformers
-
-    return {"kind": "llm", "provider": "hf", "model": str(tiny_model(folder))}
-
-
-@pytest.mark.parametrize("name", LOCAL)
-def test_every_local_occupant_can_be_the_partner(name, tmp_path):
-    partner, games, turns = of_catalogue(name, tmp_path), *((1, 2) if name == "llm" else (6, 10))
-    for source in ("lewis",) if name == "equilibrium" else ("uniform", "lewis"):
-        env = against(partner, scenarios=source, max_turns=turns)
-        env.action_space.seed(1)
-        for game in range(games):
-            _, info = env.reset(seed=0 if game == 0 else None)
-            ended = False
-            while not ended:
-                _, reward, ended, _, info = env.step(env.action_space.sample(info["action_mask"]))
-            assert "illegal" not in info and reward == info["outcome"]["scores"][int(info["seat"][-1])]
-
-
 @pytest.mark.parametrize(
     ("partner", "complaint"),
     [
@@ -223,15 +183,8 @@ def test_every_local_occupant_can_be_the_partner(name, tmp_path):
         (Says(7), "the partner Says in seat_0 failed: ValueError: act_type must be in 0..4; got 7..7"),
     ],
 )
-@pytest.mark.parametrize(
-    "illegal",
-    [
-        "raise",
-        "forfeit",
-    ],
-)
-def test_illegal_act_of_the_partner_names_it(partner, complaint, illegal):
-    env = against(partner, seat=1, illegal=illegal)
+def test_illegal_act_of_the_partner_names_it(partner, complaint):
+    env = against(partner, seat=1)
     with pytest.raises(PartnerError, match=complaint):
         env.reset()
 
@@ -281,25 +234,11 @@ def test_illegal_act_of_the_agent_forfeits_or_raises():
     assert gymnasium.make("DealOrNoDialog-v0", illegal="raise").unwrapped.game.illegal == "raise"
 
 
-def test_seat_by_number_or_name():
-    for seat in (0, 1):
-        for said in (seat, np.int64(seat), str(seat), f"seat_{seat}"):
-            for env in (against("heuristic", seat=said), gymnasium.make("DealOrNoDialog-v0", seat=said)):
-                assert env.reset(seed=1)[1]["seat"] == f"seat_{seat}"
-
-
 def test_invalid_arguments():
-    for seat in (2, "seat_2", True, 1.0):
-        with pytest.raises(ValueError, match="a seat is 0, 1, 'seat_0' or 'seat_1'; got"):
-            against("heuristic", seat)
-    for wrong in (
-        "lewis",
-        deal_or_no_dialog_v0.parallel_env(),
-        deal_or_no_dialog_v0.env,
-        gymnasium.make("CartPole-v1"),
-    ):
-        with pytest.raises(TypeError, match=r"takes the AEC environment of dond_marl .*; got \w+"):
-            SingleAgentView(wrong)
+    with pytest.raises(ValueError, match="a seat is 0, 1, 'seat_0' or 'seat_1'; got"):
+        against("heuristic", "seat_2")
+    with pytest.raises(TypeError, match=r"takes the AEC environment of dond_marl .*; got ParallelNegotiationEnv"):
+        SingleAgentView(deal_or_no_dialog_v0.parallel_env())
     with pytest.raises(OccupantNameError, match=r"give Wild\(\)"):
         against(Wild)
     with pytest.raises(TypeError, match="not the other way round"):
@@ -344,11 +283,6 @@ def greedy(_seen, masks):
 def first_legal(_seen, masks):
     """The last legal offer that keeps the most by number, as a numbered act."""
     return 124 - masks[:, 124::-1].argmax(axis=1)
-
-
-def test_a_policy_is_a_function():
-    with pytest.raises(InputError):
-        PolicyPartner(3)
 
 
 def test_policy_partner_conforms():
@@ -411,12 +345,6 @@ def test_policy_partner_plays_the_games_of_its_view(memory, seat):
         check_partner(partner, games=2, max_count=4, variants=[(Rules(10), False), (Rules(5, "rejects"), False)])
 
 
-@pytest.mark.parametrize("options", [{"frames": 0}, {"padding": "edge"}, {"frames": True}, {"recurrent": True}])
-def test_impossible_memories_are_refused(options):
-    with pytest.raises(InputError):
-        PolicyPartner(lambda *seen: greedy(*seen[:2]), **options).act(GameBatch(pack([TABLE], "uniform")).turns())
-
-
 def test_masks_equal_the_views():
     env = {form: view(gymnasium.make("DealOrNoDialog-v0", seat=0), form) for form in ("flat", "discrete")}
     turns = GameBatch(pack([TABLE], "uniform"), Rules()).turns()
@@ -437,19 +365,11 @@ def test_illegal_answer_becomes_end():
     assert again.act_type.tolist() == said.act_type.tolist() and (again.cause == said.cause).all()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [*(np.zeros(shape, int) for shape in ((3, 3), (2, 4))), np.zeros((3, 4)), np.full((3, 4), 5), None, "no"],
-    ids=str,
-)
+@pytest.mark.parametrize("answer", [np.zeros((3, 3), int), np.zeros((3, 4)), np.full((3, 4), 5), None], ids=str)
 def test_policy_answer_outside_the_action_space_is_refused(answer):
     turns = GameBatch(pack([TABLE, TABLE, TABLE], "uniform"), Rules()).turns()
     with pytest.raises(ValueError, match=r"whole numbers in 0\.\.4 of shape \[3, 4\]"):
         PolicyPartner(lambda _seen, _masks: answer).act(turns)
-    with pytest.raises(OccupantError, match="InvalidAction"):
-        rollout(
-            (PolicyPartner(lambda _seen, _masks: answer), seat_occupant("linear")), pack([TABLE], "uniform"), seed=0
-        )
 
 
 def test_games_outside_the_layout_are_refused():

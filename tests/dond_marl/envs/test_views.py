@@ -6,9 +6,6 @@ import gymnasium
 import numpy as np
 import pytest
 import supersuit
-import torch
-from pettingzoo import AECEnv
-from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
 from dond_marl.batch import GameBatch
@@ -71,16 +68,6 @@ def test_masked_samples_are_the_legal_acts(form):
         assert len(said) == len(legal)
 
 
-def test_discrete_mask_is_the_legal_acts():
-    env = at_the_table("discrete")
-    for act in (number(Act.PROPOSE, 1, 0, 2), number(Act.INSIST, 1, 2, 2)):
-        legal = {number(a.act_type, *a.oA) for a in legal_actions(env.unwrapped.negotiation)}
-        mask = env.infos[env.agent_selection]["action_mask"]
-        assert mask.dtype == np.int8 and mask.shape == (action_count(4),)
-        assert set(np.flatnonzero(mask).tolist()) == legal == set(np.flatnonzero(env.action_masks()).tolist())
-        env.step(act)
-
-
 def test_action_masks_as_sb3_contrib_reads_them():
     """One bool vector, the entries of the MultiDiscrete one after the other."""
     env = view(SingleAgentView(deal_or_no_dialog_v0.env(), "tough", seat=1))
@@ -91,9 +78,6 @@ def test_action_masks_as_sb3_contrib_reads_them():
     assert np.concatenate(info["action_mask"]).tolist() == expected
     for form, width in (("flat", 20), ("dict", 20), ("discrete", action_count(4))):
         assert at_the_table(form).action_masks().shape == (width,)
-        parallel = view(deal_or_no_dialog_v0.parallel_env(), form)
-        parallel.reset(seed=0)
-        assert parallel.action_masks().shape == parallel.action_masks("seat_1").shape == (width,)
 
 
 @pytest.mark.parametrize("reveal", [False, True])
@@ -112,18 +96,9 @@ def test_box_observation_equals_the_features(reveal):
 
 
 WRONG = {
-    "flat": ["x", [0, 0, 0], [0, 0, 0, 5], [5, 0, 0, 0], np.zeros(4), {"act_type": 0, "oA": [0, 0, 0]}],
-    "discrete": [-1, 253, 1.0, True, np.array([3, 3]), {"act_type": 0, "oA": [0, 0, 0]}],
+    "flat": [[0, 0, 0, 5], np.zeros(4), {"act_type": 0, "oA": [0, 0, 0]}],
+    "discrete": [-1, 253, 1.0],
 }
-
-
-@pytest.mark.parametrize("kind", [np.array, torch.tensor])
-def test_arrays_and_tensors_are_accepted(kind):
-    offer = number(Act.PROPOSE, 1, 0, 2)
-    for form, value in (("flat", [0, 1, 0, 2]), ("discrete", offer), ("discrete", [offer])):
-        env = at_the_table(form)
-        env.step(kind(value))
-        assert env.unwrapped.negotiation.claims[0] == (1, 0, 2)
 
 
 @pytest.mark.parametrize(("form", "action"), [(form, action) for form, wrong in WRONG.items() for action in wrong])
@@ -131,14 +106,7 @@ def test_invalid_actions_change_nothing(form, action):
     env = at_the_table(form)
     with pytest.raises(InvalidAction, match="got"):
         env.step(action)
-    parallel = view(deal_or_no_dialog_v0.parallel_env(), form)
-    parallel.reset()
-    seat = view(SingleAgentView(deal_or_no_dialog_v0.env(), "heuristic", seat=0), form)
-    seat.reset()
-    for step in (lambda: parallel.step({"seat_0": action}), lambda: seat.step(action)):
-        with pytest.raises(InvalidAction, match="got"):
-            step()
-    assert env.unwrapped.negotiation.history == () and parallel.unwrapped.negotiation_env.negotiation.history == ()
+    assert env.unwrapped.negotiation.history == ()
 
 
 def test_views_forfeit_or_raise():
@@ -157,47 +125,25 @@ def test_view_by_api_and_refusals():
     assert isinstance(view(deal_or_no_dialog_v0.env()), AECView)
     assert isinstance(view(deal_or_no_dialog_v0.parallel_env()), ParallelView)
     assert isinstance(view(gymnasium.make("DealOrNoDialog-v0")), SeatView)
-    with pytest.raises(TypeError, match="got str"):
-        view("env")
-    for foreign in (
-        gymnasium.make("CartPole-v1"),
-        HalfAnEnvironment(),
-        turn_based_aec_to_parallel(deal_or_no_dialog_v0.env()),
-        deal_or_no_dialog_v0.env,
-    ):
-        with pytest.raises(TypeError, match=r"takes an environment of dond_marl, wrapped or not: .*; got \w+"):
-            view(foreign)
+    with pytest.raises(TypeError, match=r"takes an environment of dond_marl, wrapped or not: .*; got TimeLimit"):
+        view(gymnasium.make("CartPole-v1"))
+    with pytest.raises(TypeError, match=r"own Dict actions, but these are a MultiDiscrete already"):
+        view(view(deal_or_no_dialog_v0.env()))
     with pytest.raises(ValueError, match="flat or discrete or dict"):
         view(deal_or_no_dialog_v0.env(), "round")
     with pytest.raises(ValueError, match=r"mask of discrete actions; got actions='flat'.*say actions='discrete'"):
         view(deal_or_no_dialog_v0.env(), "flat", "masked")
 
 
-@pytest.mark.parametrize(
-    "make", [deal_or_no_dialog_v0.env, deal_or_no_dialog_v0.parallel_env, lambda: gymnasium.make("DealOrNoDialog-v0")]
-)
-def test_view_of_a_view_is_refused(make):
-    for forms in (("flat", "box"), ("discrete", "dict"), ("dict", "box")):
-        with pytest.raises(TypeError, match=r"own Dict (actions|observations), but these are a .* already"):
-            view(view(make(), *forms))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_action_masks_need_an_open_game(form):
-    end = {"flat": [4, 0, 0, 0], "discrete": number(Act.END), "dict": {"act_type": 4, "oA": [0, 0, 0]}}[form]
-    for make, step in (
-        (lambda: view(deal_or_no_dialog_v0.env(), form), lambda env: env.step(end)),
-        (lambda: view(deal_or_no_dialog_v0.parallel_env(), form), lambda env: env.step({"seat_0": end})),
-        (lambda: view(SingleAgentView(deal_or_no_dialog_v0.env(), seat=0), form), lambda env: env.step(end)),
-    ):
-        env = make()
-        with pytest.raises(OrderError, match=r"there is no game yet: call reset\(\) first"):
-            env.action_masks()
-        env.reset()
-        assert env.action_masks().any()
-        step(env)
-        with pytest.raises(OrderError, match=r"the game is over, .* call reset\(\) for a new one"):
-            env.action_masks()
+def test_action_masks_need_an_open_game():
+    env = view(deal_or_no_dialog_v0.env())
+    with pytest.raises(OrderError, match=r"there is no game yet: call reset\(\) first"):
+        env.action_masks()
+    env.reset()
+    assert env.action_masks().any()
+    env.step([4, 0, 0, 0])
+    with pytest.raises(OrderError, match=r"the game is over, .* call reset\(\) for a new one"):
+        env.action_masks()
 
 
 def test_masked_observations():
@@ -240,10 +186,6 @@ def test_inactive_seat_of_a_parallel_view_has_one_action(form):
     assert env.action_masks().sum() > 4
 
 
-class HalfAnEnvironment(AECEnv):
-    """An environment of another library."""
-
-
 class TestParallel:
     """The parallel environment itself."""
 
@@ -264,7 +206,7 @@ class TestParallel:
     def test_missing_action(self):
         for env in (deal_or_no_dialog_v0.parallel_env(), view(deal_or_no_dialog_v0.parallel_env())):
             env.reset()
-            for actions in ({}, {"seat_1": [0, 0, 0, 0]}, None, "seat_0", [0, 0, 0, 0]):
+            for actions in ({}, {"seat_1": [0, 0, 0, 0]}):
                 with pytest.raises(InvalidAction, match="it is seat_0's turn"):
                     env.step(actions)
 
@@ -283,17 +225,11 @@ def test_supersuits_black_death_plays_games_to_the_end(form):
     assert paid.keys() == {"seat_0", "seat_1"}
 
 
-@pytest.mark.parametrize(
-    "processes",
-    [
-        0,
-    ],
-)
 @pytest.mark.parametrize("form", ["flat", "discrete"])
-def test_supersuit_vectorizes_the_parallel_view(form, processes):
+def test_supersuit_vectorizes_the_parallel_view(form):
     games = 2
     vector = supersuit.pettingzoo_env_to_vec_env_v1(view(deal_or_no_dialog_v0.parallel_env(), form))
-    vector = supersuit.concat_vec_envs_v1(vector, games, num_cpus=processes, base_class="gymnasium")
+    vector = supersuit.concat_vec_envs_v1(vector, games, base_class="gymnasium")
     seen, _ = vector.reset(seed=1)
     assert seen.shape == (2 * games, 15) and seen.dtype == np.float32
     rng, ended_games, paid = np.random.default_rng(0), 0, 0.0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 import pytest
 
 from dond_marl.conformance import check_partner
-from dond_marl.envs.turn import only_action, turn_of
-from dond_marl.game import Act, Action, Rules, Scenario, State, apply, legal_actions
+from dond_marl.game import Act, Action, Rules, Scenario
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import lewis_space, open_source, pack
@@ -18,33 +15,7 @@ from dond_marl.solvers.best_response import Moves, OutOfReach, Solver, best_resp
 from dond_marl.solvers.contexts import contexts_in, prior_contexts, splits_of
 from dond_marl.solvers.replies import Replies
 from partners.best_response import BestResponse
-
-
-class Whimsical:
-    """A memoryless partner that says any legal act, but always the same where it sees the same."""
-
-    traits = Traits(deterministic=True, memoryless=True)
-
-    def __init__(self, mood: int) -> None:
-        self.mood = mood
-
-    def act(self, turns):
-        rows = np.column_stack(
-            [
-                turns.counts,
-                turns.my_utilities,
-                turns.last_partner_act,
-                turns.last_partner_offer_for_me,
-                turns.turns_remaining,
-            ]
-        ).astype(np.int64)
-        acts, claims = [], []
-        for row, mask, counts in zip(rows, turns.act_mask, turns.counts, strict=True):
-            rng = np.random.default_rng([self.mood, *row.tolist()])
-            weights = mask * np.array([4, 2, 2, 1, 1])
-            acts.append(rng.choice(5, p=weights / weights.sum()))
-            claims.append(rng.integers(0, counts + 1))
-        return decide(np.array(acts), np.array(claims))
+from tests.dond_marl.solvers.brute_force import Whimsical, by_brute_force
 
 
 class Grudging:
@@ -74,40 +45,6 @@ TINY = [
 ]
 
 
-def by_brute_force(partner, table, seat, rules):
-    """Expectimax over what the seat has seen, with the readable rules and nothing clever: points of ten."""
-    answers: dict[tuple[Scenario, tuple[Action, ...]], Action] = {}
-
-    def answer(state):
-        key = state.scenario, state.history
-        if key not in answers:
-            answers[key] = only_action(partner.act(turn_of(state, prior="")))
-        return answers[key]
-
-    def value(states):
-        """The best total over games that look the same to the seat."""
-        over = [state for state in states if state.is_over]
-        if over:  # whether a game is over is plain to see, so either all are or none
-            assert len(over) == len(states)
-            return sum(state.outcome.scores[seat] * 10 / sum_of(state, seat) for state in states)
-        if len(states[0].history) % 2 != seat:
-            return after([apply(state, answer(state)) for state in states])
-        return max(after([apply(state, action) for state in states]) for action in legal_actions(states[0]))
-
-    def after(states):
-        states.sort(key=seen)
-        return sum(value(list(group)) for _, group in groupby(states, key=seen))
-
-    def seen(state):
-        return state.scenario.counts, state.scenario.utilities[seat], state.history
-
-    return after([State(scenario, rules) for scenario in table]) / len(table)
-
-
-def sum_of(state, seat):
-    return sum(n * value for n, value in zip(state.scenario.counts, state.scenario.utilities[seat], strict=True))
-
-
 @pytest.mark.parametrize("disagree", ["ends", "rejects"])
 @pytest.mark.parametrize("turns", [1, 2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 5))])
 @pytest.mark.parametrize("seat", [0, 1])
@@ -116,7 +53,7 @@ def test_value_equals_brute_force(seat, turns, disagree):
     for partner in (Whimsical(1), Whimsical(2), seat_occupant("heuristic"), seat_occupant("stubborn(late=2)")):
         scenarios = TINY if turns < 5 else TINY[:4]
         table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in scenarios]
-        expected = by_brute_force(partner, table, seat, rules)
+        expected = by_brute_force([(1, partner)], table, seat, rules)
         value = best_response_value(partner, contexts_in(pack(table), seat), seat, rules, prior="")
         assert value == pytest.approx(expected, abs=1e-9)
         assert expected > 0 or turns == 1 or isinstance(partner, Whimsical)
@@ -126,7 +63,7 @@ def test_value_equals_brute_force(seat, turns, disagree):
 @pytest.mark.parametrize("turns", [1, 2, 3])
 def test_partner_with_memory_is_exact_in_three_turns(seat, turns):
     table = [s if seat == 0 else Scenario(s.counts, s.utilities[::-1]) for s in TINY]
-    expected = by_brute_force(Grudging(), table, seat, Rules(turns))
+    expected = by_brute_force([(1, Grudging())], table, seat, Rules(turns))
     assert best_response_value(Grudging(), contexts_in(pack(table), seat), seat, Rules(turns)) == pytest.approx(
         expected
     )
@@ -150,21 +87,6 @@ def test_played_response_earns_its_computed_value(name):
         assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.slow
-def test_no_catalogue_partner_beats_the_best_response():
-    """Against the default heuristic, in each seat, over the whole space."""
-    partner, space = seat_occupant("heuristic"), lewis_space()
-    for seat in (0, 1):
-        value = best_response_value(partner, contexts_in(space, seat), seat)
-        response = BestResponse(partner)
-        games = rollout((response, partner) if seat == 0 else (partner, response), space, seed=0)
-        assert games.scores[:, seat].mean() == pytest.approx(value, abs=1e-9)
-        for name in ("boulware", "conceder", "linear", "nash_seeker", "ultimatum", "expert", "heuristic", "versatile"):
-            other = seat_occupant(name)
-            games = rollout((other, partner) if seat == 0 else (partner, other), space, seed=0)
-            assert games.scores[:, seat].mean() < value
-
-
 @pytest.mark.parametrize("seat", [0, 1])
 def test_solver_finds_the_best_of_all_acts(seat):
     """The values hold in every state that any acts reach, although only acts with large bounds are played out."""
@@ -186,15 +108,6 @@ def test_solver_finds_the_best_of_all_acts(seat):
             states = [moves.steps(moves.unpack(numbers), turns_left).following for numbers in states if len(numbers)]
             turns_left -= 2
     assert compared > 50
-
-
-def test_revealed_values_do_not_lower_the_value():
-    partner, scenarios = seat_occupant("boulware"), lewis_space().rows(slice(None, None, 10))
-    for seat in (0, 1):
-        contexts = contexts_in(scenarios, seat)
-        hidden = best_response_value(partner, contexts, seat, Rules(4))
-        revealed = best_response_value(partner, contexts.certain(), seat, Rules(4))
-        assert hidden < revealed <= 10
 
 
 def test_prior_of_lewis_splits_is_the_whole_space():
@@ -254,19 +167,6 @@ def test_inexact_cases_are_refused():
     assert isinstance(error.value.__cause__, OutOfReach)
 
 
-def test_a_worked_example():
-    """One offer to the default heuristic, which takes 5.5 points, or 5 if they are INSISTed on.
-
-    One book, two hats, one ball. Mine: 2, 3, 2. Theirs: 4, 1, 4 or 4, 3, 0. PROPOSE to leave book and ball: 8 or 4
-    points to them, and 6 to me with one chance in two: 3. INSIST on leaving book and one hat: 5 or 7 to them, both
-    agree, and 5 to me. Were I sure of 4, 1, 4: book and ball, 6.
-    """
-    table = pack([Scenario(POOL, ((2, 3, 2), values)) for values in ((4, 1, 4), (4, 3, 0))])
-    assert best_response_value(seat_occupant("heuristic"), contexts_in(table, 0), 0, Rules(2)) == pytest.approx(5)
-    alone = table.rows(np.array([0]))
-    assert best_response_value(seat_occupant("heuristic"), contexts_in(alone, 0), 0, Rules(2)) == pytest.approx(6)
-
-
 def test_end_closes_at_claims_that_add_up():
     """A partner that ENDs on its second turn: to claim the rest of what it claimed is a deal, as AGREE was."""
 
@@ -281,7 +181,7 @@ def test_end_closes_at_claims_that_add_up():
     table = [Scenario(POOL, ((2, 3, 2), (4, 1, 4)))]
     for seat, turns in ((1, 4), (1, 3), (0, 4)):
         side = table if seat == 0 else [Scenario(POOL, ((4, 1, 4), (2, 3, 2)))]
-        expected = by_brute_force(Ender(0), side, seat, Rules(turns))
+        expected = by_brute_force([(1, Ender(0))], side, seat, Rules(turns))
         assert best_response_value(Ender(0), contexts_in(pack(side), seat), seat, Rules(turns)) == pytest.approx(
             expected
         )

@@ -14,7 +14,6 @@ from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.seats import Doubles
 from dond_marl.solvers.contexts import splits_of
 from dond_marl.solvers.equilibria import (
-    SMALL,
     STORED,
     TEMPERATURES,
     Equilibrium,
@@ -22,11 +21,8 @@ from dond_marl.solvers.equilibria import (
     file_name,
     lewis_pools,
     pools_of,
-    unpack,
 )
 from tests.dond_marl.solvers.table_acts import table_acts
-
-NOTHING = np.full((1, 3), -1)
 
 
 def probs_of(table, counts, utilities, claim, turns_left):
@@ -107,20 +103,8 @@ def test_impossible_queries_are_refused():
         probs_of(table, (1, 1, 3), (9, 9, 9), (0, 0, 0), 2)
     with pytest.raises(InputError):
         probs_of(table, (1, 1, 3), (4, 3, 1), (0, 0, 0), 3)
-    with pytest.raises(InputError):
-        table.probs(np.array([[1, 1, 3]], dtype=np.int8), np.array([[4, 3, 1]], dtype=np.int8), NOTHING, np.array([2]))
     with pytest.raises(InputError, match="turns=11"):
         Equilibrium.load(11)
-    with pytest.raises(InputError):
-        Equilibrium.load(10, 0.2)
-
-
-def test_a_damaged_file_is_not_read():
-    data = (STORED / file_name(2, SMALL)).read_bytes()
-    with pytest.raises(InputError):
-        unpack(data[:-20])
-    with pytest.raises(InputError):
-        unpack(b"nothing of ours")
 
 
 # -- Deals by END where DISAGREE only refuses: bounds of random policies against every act of the rules----------
@@ -204,17 +188,6 @@ def test_rejects_gains_stay_within_the_bound(turns, seat):
     assert least - 1e-12 <= value <= least + end_deals(POOL, policy).most[seat] + 1e-12
     if turns < 4:
         assert value == pytest.approx(least, abs=1e-12)
-
-
-@pytest.mark.parametrize("seat", [0, 1])
-def test_policy_that_never_walks_away_early_is_worth_the_same_under_both_rules(seat):
-    policy = random_policy(4, 6)
-    for chances in policy[1:3]:
-        chances[..., -1] = 0
-        chances[:, N - 1, -2] = 0
-        chances /= chances.sum(axis=-1, keepdims=True)
-    assert end_deals(POOL, policy).most == (0, 0)
-    assert best_response(policy, seat, "rejects") == pytest.approx(best_response(policy, seat, "ends"), abs=1e-12)
 
 
 def test_walking_away_from_the_own_claim_closes_a_deal():

@@ -182,18 +182,11 @@ def test_roster_members_are_recognizable():
     assert {name for name in names if recognizable_personas(seat_occupant(name)) is None} == {"micro"}
 
 
-def test_no_rows_are_no_beliefs():
-    turns = turn_of(State(Scenario(POOL, (MINE, (2, 1, 2))), Rules()), prior="lewis")
-    none = recognize([seat_occupant("linear")], turns.rows(np.zeros(0, dtype=np.int64)))
-    assert none.identity.shape == (0, 1) and none.values.shape == (0, 3, 11)
-
-
 @pytest.mark.parametrize(
     ("name", "rules", "allowed"),
     [
         ("listener", Rules(6, message_length=40), False),
         ("tough", Rules(6, message_length=40), True),
-        ("listener", Rules(6), True),
     ],
 )
 def test_messages_to_a_partner_with_memory_are_refused(name, rules, allowed):
@@ -290,23 +283,6 @@ def test_lewis_belief_is_uniform_over_fitting_scenarios():
         assert listed(belief, index) == pytest.approx(expected)
 
 
-def test_both_seats_have_equal_beliefs():
-    space = lewis_space()
-    first = beliefs("lewis", space.counts, space.utilities[:, 0])
-    other = space.swap_seats()
-    second = beliefs("lewis", other.counts, other.utilities[:, 1])
-    assert (first.types == second.types).all()
-
-
-def test_the_true_values_are_always_possible_and_the_weights_add_up():
-    for name in ("lewis", "uniform"):
-        scenarios = open_source(name).draw(np.random.default_rng(1), 200)
-        belief = beliefs(name, scenarios.counts, scenarios.utilities[:, 0])
-        true = (belief.types == scenarios.utilities[:, 1][:, None]).all(axis=2)
-        assert ((true * belief.weights).sum(axis=1) > 0).all()
-        assert belief.weights.sum(axis=1) == pytest.approx(np.ones(200))
-
-
 def test_the_whole_space_has_438_private_views_with_1_to_26_partner_types():
     space = lewis_space()
     views, first = np.unique(np.hstack([space.counts, space.utilities[:, 0]]), axis=0, return_index=True)
@@ -314,16 +290,6 @@ def test_the_whole_space_has_438_private_views_with_1_to_26_partner_types():
     types = (belief.weights > 0).sum(axis=1)
     assert len(views) == 438
     assert (types.min(), types.max(), types.sum()) == (1, 26, space.size)
-
-
-def test_the_published_games_have_354_private_views_with_2_to_26_partner_types(data_dir):
-    # reference: 354 distinct private contexts in selfplay.txt; 16.6 types on average over its 8,172 lines
-    games = open_source("self_play", data_dir=data_dir).table
-    counts, values = np.repeat(games.counts, 2, axis=0), games.utilities.reshape(-1, 3)
-    types = (beliefs("self_play", counts, values).weights > 0).sum(axis=1)
-    assert len(np.unique(np.hstack([counts, values]), axis=0)) == 354
-    assert (types.min(), types.max()) == (2, 26)
-    assert types.mean() == pytest.approx(16.6, abs=0.1)
 
 
 def test_under_the_uniform_prior_any_values_but_none_at_all_are_equally_likely():

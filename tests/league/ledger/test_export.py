@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError, Notice
+from dond_marl.errors import InputError
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.tables.export import TABLES, export_tables, frame
@@ -123,23 +123,6 @@ def test_export_errors_leave_no_files(run, tmp_path, monkeypatch):
     done = in_process("export", run, "--to", "parquet", "--out", tmp_path / "new")
     assert done.returncode == 2 and "[frames]'" in done.stderr
     assert not (tmp_path / "new").exists()
-
-
-def test_legs_with_other_results_are_left_out_of_acts(run, tmp_path):
-    """As those of weights that are gone: here a member whose acts are another's."""
-    import shutil
-    import sqlite3
-
-    other = tmp_path / "0001"
-    shutil.copytree(run, other)
-    with sqlite3.connect(other / "ledger.sqlite") as db:
-        db.execute("UPDATE members SET spec = 'random' WHERE member = 'tough'")
-    db.close()
-    with pytest.warns(Notice):  # its seals are broken
-        done = in_process("export", other, "--to", "jsonl", "--table", "acts")
-    assert done.returncode == 0 and "tough" in done.stdout and "replayed" in done.stdout
-    members = {row["member"] for row in rows_of(other / "export", "acts")}
-    assert members == {"heuristic", "=nice"}
 
 
 def test_messages_are_exported_with_acts(tmp_path, files):

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dond.web.occupants import OccupantMenu, make_partner
 from dond_marl import DealVectorEnv, SingleAgentView, deal_or_no_dialog_v0
-from dond_marl.files import append_lines, read_json_lines
 from dond_marl.occupants import OccupantNameError, Permission, expand_run_name, seat_occupant, short_names
 from league.ledger.ledger import Ledger, ReadLedger
 from league.ledger.run_directory import (
@@ -26,7 +22,6 @@ from league.ledger.run_directory import (
     has_begun,
     new_run,
     newest_run,
-    run_to_resume,
 )
 from partners.network.checkpoint import load_checkpoint
 from partners.scripted.time_based import Boulware
@@ -75,25 +70,16 @@ def test_failed_league_start_leaves_no_run(tmp_path, capsys):
     refused = "learners=[{name: main, hidden: [8], init_from: /nowhere.json}]"
     assert dond("league", "--config", path, overrides=[refused]) == 2
     assert "/nowhere.json" in capsys.readouterr().err
-    assert list((tmp_path / "runs" / "league").iterdir()) == []
+    assert not (tmp_path / "runs").exists()
 
 
 def test_newest_run_skips_runs_that_never_began(tmp_path):
     run, notices = trained(tmp_path / "0003", 2), list[str]()
-    (trained(tmp_path / "0004", 0) / ".room").touch()  # of a kill
+    trained(tmp_path / "0004", 0)
     (tmp_path / "0005").mkdir()
     assert newest_run(tmp_path, SETTINGS, notices.append).path == run
     assert [notice.split()[0] for notice in notices] == [str(tmp_path / name) for name in ("0005", "0004")]
     assert find_run(tmp_path / "0004", SETTINGS).path == tmp_path / "0004"  # unless it is named
-
-
-def test_newest_run_skips_a_starting_run(tmp_path):
-    run, notices = trained(tmp_path / "0001", 2), list[str]()
-    with RunDirectory(trained(tmp_path / "0002", 0)):
-        assert newest_run(tmp_path, SETTINGS, notices.append).path == run
-    assert newest_run(tmp_path, SETTINGS, notices.append).path == run
-    reasons = ("another process is starting it", "it never began")
-    assert notices == [f"{tmp_path / '0002'} is skipped: {reason}" for reason in reasons]
 
 
 def test_missing_run_lists_other_runs(tmp_path):
@@ -102,13 +88,12 @@ def test_missing_run_lists_other_runs(tmp_path):
         os.utime(folder / SETTINGS, (moment, moment))
     league_in(tmp_path / "runs" / "league" / "0001")
     with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
-        run_to_resume(Path(), tmp_path / "runs" / "train", SETTINGS)
+        find_run(tmp_path / "runs" / "train", SETTINGS)
     with pytest.raises(RunNotFound, match=f"{newer}, {older}$"):
         find_run(tmp_path / "runs" / "nowhere", SETTINGS)
-    for newest in (find_run(tmp_path / "runs", SETTINGS), run_to_resume(Path(), tmp_path / "runs", SETTINGS)):
-        assert newest.path == newer  # the last one written to, of all folders
+    assert find_run(tmp_path / "runs", SETTINGS).path == newer  # the last one written to, of all folders
     with pytest.raises(RunNotFound):
-        run_to_resume(Path(), tmp_path / "elsewhere" / "train", SETTINGS)
+        find_run(tmp_path / "elsewhere" / "train", SETTINGS)
 
 
 def test_training_is_no_league(tmp_path):
@@ -118,13 +103,6 @@ def test_training_is_no_league(tmp_path):
         for path in (folder, folder.parent):
             with pytest.raises(RunNotFound, match=f"dond {command}$"):
                 find_run(path, mark)
-
-
-def test_starting_league_is_named(tmp_path):
-    starting = tmp_path / "league" / "0001"
-    starting.mkdir(parents=True)
-    with RunDirectory(starting), pytest.raises(RunNotFound, match=f"^{starting} "):
-        find_run(tmp_path)
 
 
 def test_folder_is_deleted_only_without_results(tmp_path):
@@ -145,24 +123,6 @@ def test_folder_is_deleted_only_without_results(tmp_path):
     assert directory.path.exists()  # it was there before
 
 
-@pytest.mark.parametrize("number", [errno.EOPNOTSUPP])
-def test_file_system_without_locks_is_named_and_no_folder_stays(tmp_path, monkeypatch, number):
-    def refuse(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    (tmp_path / "0001").mkdir()
-    monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(RunError, match="local disk"), new_run(tmp_path):
-        pass
-    assert [folder.name for folder in tmp_path.iterdir()] == ["0001"]
-    notices: list[str] = []
-    with pytest.raises(RunNotFound):
-        newest_run(tmp_path, notify=notices.append)
-    assert len(notices) == 1
-    append_lines(tmp_path / "rows.jsonl", ["{}"])  # a row is written without a lock rather than lost
-    assert read_json_lines(tmp_path / "rows.jsonl") == [{}]
-
-
 def test_files_of_killed_writes_are_removed_under_the_lock(tmp_path):
     run, name = trained(tmp_path / "0001", 1), ".step_00000001.safetensors.new.0123456789abcdef.tmp"
     for folder in (run, run / "blobs", run / "checkpoints"):
@@ -177,55 +137,6 @@ def test_league_stopped_before_its_start_is_written_leaves_no_folder(tmp_path):
         assert not has_begun(directory.path, LEDGER)
         raise KeyboardInterrupt
     assert not directory.path.exists()
-
-
-@pytest.mark.parametrize("begun", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_stop_of_a_league_names_the_resumption_only_once_its_start_is_written(tmp_path, begun):
-    """A second signal ends the process where the exception of the first was lost: its folder stays."""
-    moment = "league.rounds.runner._play_rounds" if begun else "league.rounds.runner._begin_or_resume"
-    script = tmp_path / "stop.py"
-    script.write_text(f"""
-import os, signal, sys, time
-from dond.cli.stops import STOPS
-STOPS.listen()
-def trace(frame, event, _):
-    if f"{{frame.f_globals.get('__name__')}}.{{frame.f_code.co_name}}" == {moment!r}:
-        sys.settrace(None)
-        for _ in range(2):
-            try:
-                os.kill(os.getpid(), signal.SIGTERM)
-                time.sleep(10)
-            except BaseException:
-                pass
-sys.settrace(trace)
-from dond.cli.main import main
-main()
-""")
-    config = settings(tmp_path, LEAGUE, "league")
-    words = [sys.executable, str(script), "league", "--config", str(config)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
-    (folder,) = (tmp_path / "runs" / "league").iterdir()
-    assert done.returncode == 143 and ("--resume" in done.stderr) == begun == has_begun(folder, LEDGER), done.stderr
-
-
-def test_damaged_ledger_counts_as_a_run(tmp_path):
-    (tmp_path / "0001").mkdir()
-    Ledger(tmp_path / "0001" / "ledger.sqlite").close()
-    notices: list[str] = []
-    with pytest.raises(RunNotFound):
-        newest_run(tmp_path, notify=notices.append)
-    assert [notice.split()[0] for notice in notices] == [str(tmp_path / "0001")]
-    (tmp_path / "0002").mkdir()
-    (tmp_path / "0002" / "ledger.sqlite").write_bytes(b"no database" * 100)
-    assert newest_run(tmp_path).path == tmp_path / "0002"
-
-
-def test_league_without_its_ledger_is_named(tmp_path):
-    league = trained(tmp_path / "league" / "0001", 0)
-    (league / "blobs").mkdir()
-    for path in (league, league.parent):
-        with pytest.raises(RunNotFound, match=LEDGER):
-            find_run(path)
 
 
 # -- Occupants named by the runs and files that hold their weights
@@ -307,10 +218,7 @@ def test_earlier_weights_are_named_by_their_digest(here):
     [
         ("runs/league/0001", "runs/league/0001:main"),
         ("runs/league/0001:mian", "late"),
-        ("runs/ppo/0001:main", "training"),
-        ("runs/none", "'runs/none'"),
         ("ppp/0001", "did you mean runs/ppo/0001?"),
-        ("runs/leage/0001:main", "did you mean runs/league/0001:main?"),
         ("runs/league/0001:../main", "late"),
     ],
 )
@@ -318,17 +226,6 @@ def test_other_names_are_refused(here, name, named):
     with pytest.raises(OccupantNameError) as refused:
         expand_run_name(name)
     assert named in str(refused.value)
-
-
-@pytest.mark.parametrize("name", ["boulware(exponent=3)", "my_file.py:Third", "tuogh"])
-def test_other_names_are_unchanged(here, name):
-    assert expand_run_name(name) == name
-
-
-@pytest.mark.parametrize("text", ["none/main", "a b", "x" * 5000 + "/y"])
-def test_texts_that_are_no_names_are_refused(here, text):
-    with pytest.raises(OccupantNameError):
-        expand_run_name(text)
 
 
 def test_specs_in_files_and_pages_name_no_runs(here):
@@ -371,13 +268,6 @@ def test_python_takes_run_names(here):
     assert DealVectorEnv(2, "ppo/0001", max_turns=4).partner.traits.learned
 
 
-def test_commands_take_run_names(here):
-    done = in_process("evaluate", "--member", "ppo/0001", "--against", "league/0001:late", "--sample", 2)
-    assert done.returncode == 0 and "ppo/0001" in done.stdout, done.stderr
-    reported = in_process("report", "--run", "league/0001", "--out", "report.html")
-    assert reported.returncode == 0 and Path("report.html").is_file(), reported.stderr
-
-
 def test_page_lists_trainings(here):
     spec = expand_run_name("runs/ppo/0001")
     menu = OccupantMenu([], Permission(folders=(Path("runs"), Path("runs"))))
@@ -385,10 +275,3 @@ def test_page_lists_trainings(here):
     for typed in ("ppo/0001", "runs/ppo", "ppo"):
         partner, name = make_partner(menu.candidate("heuristic", typed))
         assert partner.traits.learned and name == spec
-
-
-def test_page_takes_the_names_of_members(here):
-    menu = OccupantMenu([Path("runs/league/0001")])
-    for typed in ("runs/league/0001:late", "league/0001:late", "league:late"):
-        candidate = menu.candidate("heuristic", typed)
-        assert (candidate.name, candidate.spec) == ("late", "boulware(exponent=3)")

@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dond.report.collect import read_facts
-from dond.report.sections import report_of
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.sources import open_source
@@ -20,19 +18,14 @@ from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play, score
 from league.ledger.ledger import Ledger
 from league.play.match import play_match
-from league.play.practice import practice_plan, practice_round
+from league.play.practice import practice_round
 from league.play.values import CAUSES, SeatOrderResult
-from league.rounds.planner import first_states, members_of, plan_round
-from league.rounds.snapshots import judge
-from league.settings.learners import Gate
-from league.settings.read import Config, parse
 from league.standings.crossplay import CrossPlay
-from league.standings.history import History, history_of, points_by_seats
+from league.standings.history import history_of, points_by_seats
 from league.standings.ladder import ladder_of
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.scripted.heuristic import Heuristic
-from tests.command import dond
 from tests.killing import run as run_league
 from tests.league.absent import install_absent
 from tests.league.play.backend_tasks import match, matches, seat
@@ -118,18 +111,6 @@ def test_unreached_games_leave_the_ladder_as_if_not_played(blobs):
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
 
 
-def test_gate_compares_counted_games():
-    draw = np.random.default_rng(0)
-    own, theirs, before = (draw.uniform(0, 10, (3, 2, 60)) for _ in range(3))
-    groups, gone = np.arange(60), np.arange(60) % 20 == 3
-    kept = ~gone
-    for kind in ("points", "win_rate"):
-        gate = Gate(kind=kind)
-        missing = [np.where(gone, np.nan, points) for points in (own, theirs, before)]
-        part = [points[:, :, kept] for points in (own, theirs, before)]
-        assert judge(gate, *missing, groups, 1) == judge(gate, *part, groups[kept], 1)
-
-
 # -- practice --------------------------------------------------------------------------------------------------------
 
 
@@ -151,34 +132,11 @@ def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, blobs)
     assert patient.failed is None and patient.content is not None
 
 
-def test_a_leagues_practice_heeds_the_share_of_its_settings(tmp_path):
-    config = parse("league: {unreached: 0.25}\nlearners: [{name: main, decisions: 100, hidden: [8]}]\n", "c", Config)
-    plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path))
-    assert [task.unreached for task in plan.training] == [0.25]
-    (task,) = plan.training
-    assert practice_plan(task.learner, task.env, LEWIS, 1, task.unreached).unreached == 0.25
-
-
 # -- evaluation ------------------------------------------------------------------------------------------------------
 
 
 def few_terms(size: int = 200) -> Terms:
     return Terms(LEWIS, LEWIS.block(0, 0, size), Rules())
-
-
-def test_evaluation_counts_answers_on_screen_and_in_files(absent, tmp_path, capsys):
-    files = {name: tmp_path / f"e.{name}" for name in ("json", "csv")}
-    flags = [text for name, path in files.items() for text in (f"--{name}", path)]
-    assert dond("evaluate", "--member", FEW, "--against", "pushover", "--sample", 200, "--max-turns", 2, *flags) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    rows = json.loads(files["json"].read_text())["figures"]
-    counts = {row["figure"]: int(row["value"]) for row in rows if row["unit"] == "count"}
-    assert counts["games left out"] > 0
-    shown = f"{counts['decisions, answered']:,} of its {counts['decisions, asked']:,}"
-    assert shown in said and said.index(shown) < said.index("these games")
-    assert f"{counts['games left out']} of 400" in said
-    (asked,) = (row for row in rows_of(files["csv"]) if row["figure"] == "decisions, asked")
-    assert asked["member"] == FEW and float(asked["value"]) == counts["decisions, asked"]
 
 
 def test_unreached_games_enter_no_figure(absent):
@@ -246,12 +204,3 @@ def test_a_failed_match_keeps_its_queries_and_a_resumed_league_is_equal(played, 
             cross.answers["dead"].fallbacks == sum(leg.answers[leg.seats.index("dead")].decisions for leg in lost) > 0
         )
         assert ladder_of(cross, 0.95)[-1].unranked_because
-
-
-def test_the_report_shows_how_often_a_model_answered(played, absent):
-    ladder = next(section for section in report_of(read_facts(played)).sections if section.key == "ladder")
-    table = ladder.blocks[0]
-    column = table.heads.index("answered")
-    cells = {row.label: row.cells[column] for row in table.rows}
-    assert cells["dead"].startswith("0 of ") and "not reached" in cells["dead"] and cells["heuristic"] is None
-    assert any("dead" in note for note in ladder.notes)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
@@ -31,10 +30,8 @@ from league.play.backends import (
 from league.play.occupant_kinds import is_free
 from league.play.practice import practice_round
 from league.play.ray_cluster import check_reachable
-from league.rounds.runner import open_backend
 from league.settings.sections import BackendConfig, EnvConfig
-from partners.best_response import BestResponse
-from partners.mixture import BySeat, Mixture
+from partners.mixture import BySeat
 from partners.scripted.chance import Trembling
 from partners.scripted.rollouts import Rollouts
 from tests.league.play.backend_tasks import (
@@ -72,20 +69,6 @@ def test_workers_give_the_results_of_this_process(blobs, workers):
         assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
         assert len(own_workers()) == workers
     assert not own_workers()
-
-
-@pytest.mark.slow
-def test_workers_stay_for_the_next_round_and_abandoned_tasks_are_dropped(blobs, broken):
-    tasks = matches(ZOO[:3])
-    with ProcessBackend(2) as backend:
-        first = [comparable(result) for result in backend.run(tasks, blobs)]
-        workers = own_workers()
-        assert [comparable(result) for result in backend.run(tasks, blobs)] == first and own_workers() == workers
-        results = backend.run([*tasks, *matches(["broken(how=sleep)"])], blobs)
-        assert comparable(next(results)) == first[0]
-        results.close()
-        assert [comparable(result) for result in backend.run(tasks, blobs)] == first
-    assert list(backend.run([], blobs)) == []
 
 
 @pytest.mark.slow
@@ -249,13 +232,9 @@ class Stranger:
 
 
 WRAPPERS = {
-    "itself": lambda partner: partner,
     "of": Trembling,
-    "to": BestResponse,
     "model": Rollouts,
-    "own": lambda partner: Rollouts("heuristic", own=partner),
     "seat": lambda partner: BySeat(seat_occupant("heuristic"), partner),
-    "drawn": lambda partner: Trembling(Mixture(["heuristic", partner])),
 }
 
 
@@ -269,26 +248,13 @@ def test_a_partner_with_foreign_code_inside_is_not_free(wrapper):
     ("settings", "kind"),
     [
         ({}, "local"),
-        ({"workers": 1}, "local"),
         ({"workers": 2}, "process"),
-        ({"kind": "process"}, "process"),
         ({"kind": "ray", "workers": 3}, "ray"),
         ({"ray_address": "auto"}, "ray"),
     ],
 )
 def test_the_backend_follows_from_its_settings(settings, kind):
     assert BackendConfig(**settings).effective_kind == kind
-
-
-@pytest.mark.parametrize("settings", [{"kind": "local", "workers": 2}, {"kind": "process", "ray_address": "auto"}])
-def test_contradictory_backend_settings_are_refused(settings):
-    with pytest.raises(ValidationError, match="choose"):
-        BackendConfig(**settings)
-
-
-def test_open_backend_follows_the_settings():
-    assert isinstance(open_backend(BackendConfig(), print), InProcess)
-    assert isinstance(open_backend(BackendConfig(workers=2), print), ProcessBackend)
 
 
 def test_missing_ray_names_its_extra():

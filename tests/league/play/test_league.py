@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from league.ledger.ledger import Ledger
-from tests.killing import command, committed, run
-from tests.league.play.backend_tasks import gone
+from tests.killing import run
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTED = """
@@ -60,18 +57,3 @@ def test_all_backends_write_the_same_ledger_and_weights(tmp_path):
         backends.append(["--backend", "ray", "--workers", 2])
     _, weights = same_on(tmp_path, write_settings(tmp_path, 4, LEARNERS), *backends)
     assert weights
-
-
-@pytest.mark.slow
-def test_a_run_killed_with_workers_resumes_without_them_to_the_same_ledger(tmp_path):
-    config, folder = write_settings(tmp_path, 15), tmp_path / "runs" / "0001"
-    process = subprocess.Popen(command("--config", config, "--workers", 2), stdout=subprocess.DEVNULL)
-    while committed(folder) < 3:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert gone(process.pid)
-    assert run("--resume", folder).returncode == 0
-    assert run("--config", config).returncode == 0
-    assert contents(folder) == contents(tmp_path / "runs" / "0002")

@@ -43,21 +43,10 @@ class Unready:
     def __init__(self):
         raise KeyError("a table that is not there")
 
-class Leaves:
-    traits = Traits(deterministic=True)
-    def __init__(self):
-        raise SystemExit(0)
-
-class Interrupts:
-    traits = Traits(deterministic=True)
-    def act(self, turns):
-        raise KeyboardInterrupt
-
 class Broken:
     def __call__(self, games, earned, scenarios):
         return earned * (1 if Path("mended").exists() else float("nan"))
 
-NUMBER = 3
 def nobody():
     return 3
 """
@@ -89,11 +78,6 @@ def test_a_spec_names_a_class_in_a_file_and_is_written_in_one_way():
     assert pin_spec(shipped) == unpin_spec(shipped) == shipped
     spec = parse_spec("../a b/my_file.py:Melting")
     assert (spec.kind, spec.parameters) == ("../a b/my_file.py:Melting", {})
-
-
-def test_parameters_that_are_no_occupants_are_pinned_as_they_are():
-    for spec in ("sb3(options={'clip': 1})", "checkpoint(path='my_file.py:old runs/best.json')"):
-        assert pin_spec(parse_spec(spec)) == parse_spec(spec).text == spec
 
 
 def test_it_sits_wherever_a_partner_sits_and_travels_to_other_processes(here):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from dond_marl.occupants import parse_spec
-from experiments.hints import HintExperimentConfig, hint_settings
 from league.bench.run import provenance, submission_of_spec
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunError
@@ -18,7 +16,6 @@ from league.ledger.verify import refuse_other_occupants
 from league.play.blobs import read_blob
 from league.play.provenance import (
     league_ancestries,
-    learner_ancestry,
     learner_identity,
     occupants_of,
     training_ancestry,
@@ -28,8 +25,6 @@ from league.settings.training import TrainConfig
 from partners.llm.occupant import CARD
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import (
-    ITSELF,
-    KEYS,
     NO_PAST,
     Ancestry,
     ProvenanceError,
@@ -124,36 +119,15 @@ def test_shipped_weights_note_their_opponents_and_none_of_the_test_roster():
         assert past.unknown == () and len(past.opponents) > 10 and held_out_sources(past) == []
 
 
-def _pasts(path: Path, overrides: Sequence[str] = ()) -> dict[str, Ancestry]:
-    """Of everybody who learns by a config, or by those that it names."""
-    keys = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if "arms" in keys:
-        named = [arm for arm in keys["arms"] if "config" in arm]
-        every = {arm["name"]: _pasts(path.parent / arm["config"], arm.get("set", ())) for arm in named}
-        return {f"{arm}: {name}": past for arm, pasts in every.items() for name, past in pasts.items()}
-    if "leagues" in keys:
-        named = [(each["name"], each["config"], each["settings"]) for each in keys["leagues"]]
-        every = {
-            name: _pasts(path.parent / config, [f"{key}={json.dumps(value)}" for key, value in settings.items()])
-            for name, config, settings in named
-        }
-        return {f"{league}: {name}": past for league, pasts in every.items() for name, past in pasts.items()}
-    if "experiment" in keys:
-        experiment = load_config(path, overrides, HintExperimentConfig)
-        hints = [hint_settings(experiment, who) for who in experiment.experiment.hinters]
-        return {
-            each.expert if each.mode == "expert" else each.mode: learner_ancestry(
-                experiment.env, experiment.training.init_from, each
-            )
-            for each in hints
-        }
-    if "league" in keys:
-        league = load_config(path, overrides)
-        pasts = league_ancestries(league)
-        met = {identity(member.spec) for member in (*league.members, *league.gate)}
-        assert all(met <= set(past.opponents) for past in pasts.values())
-        return pasts
-    return {"the learner": training_ancestry(load_config(path, overrides, TrainConfig))}
+def _pasts(path: Path) -> dict[str, Ancestry]:
+    """The provenance of every learner of a config."""
+    if "league" not in yaml.safe_load(path.read_text(encoding="utf-8")):
+        return {"the learner": training_ancestry(load_config(path, (), TrainConfig))}
+    league = load_config(path)
+    pasts = league_ancestries(league)
+    met = {identity(member.spec) for member in (*league.members, *league.gate)}
+    assert all(met <= set(past.opponents) for past in pasts.values())
+    return pasts
 
 
 # ---------------------------------------------------------------- from settings to files
@@ -218,19 +192,6 @@ def test_one_stage_of_a_league_on_other_scenarios_is_noted(tmp_path):
     assert not any(map(held_out_sources, league_ancestries(load_config(written)).values()))
     config = load_config(written, ["stages=[{name: wide, rounds: 1, env: {scenarios: uniform}}, {name: league}]"])
     assert [held_out_sources(past) for past in league_ancestries(config).values()] == [[UNIFORM]] * 2
-
-
-def test_a_training_that_goes_on_from_an_older_checkpoint_says_that_its_past_is_not_known(tmp_path):
-    assert dond("train", "--config", training(tmp_path, "nice"), "--quiet") == 0
-    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
-    weights = load_checkpoint(path)
-    save_checkpoint(path, weights.tensors, {key: value for key, value in weights.about.items() if key not in KEYS})
-    settings = tmp_path / "0001" / "config.yaml"
-    settings.write_text(settings.read_text().replace("num_train_steps: 40", "num_train_steps: 120"))
-    assert dond("train", "--resume", tmp_path / "0001", "--quiet") == 0
-    *_, last = sorted((tmp_path / "0001" / "checkpoints").glob("*.json"))
-    past = ancestry(f"checkpoint(path={str(last)!r})")
-    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.opponents
 
 
 # ---------------------------------------------------------------- from file to file

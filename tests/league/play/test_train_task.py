@@ -9,25 +9,21 @@ import pytest
 import torch
 
 from dond_marl.batch import GameBatch
-from dond_marl.game import Rules
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
-from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import lewis_space, open_source
-from dond_marl.seats import Partner, Traits, expensive_to_query
-from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
+from dond_marl.scenarios.sources import open_source
+from dond_marl.seats import Partner, expensive_to_query
+from league.play.blobs import RESERVOIR_KEY, name_of, read_blob, write_blob
 from league.play.devices import DeviceError, check_devices
-from league.play.hinters import describe_hints, hint_schedule
 from league.play.match import SEATING
 from league.play.occupant_kinds import kinds_in
 from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
 from league.play.values import Entrant, Meeting, Member, TrainTask
 from league.settings.learners import LearnerConfig
-from league.settings.sections import EnvConfig, HintsConfig
-from league.settings.training import TrainConfig
+from league.settings.sections import EnvConfig
 from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import pack, unpack
+from partners.network.checkpoint import unpack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from tests.league.play.backend_tasks import ENV, SEED, comparable, network, practice
@@ -61,7 +57,7 @@ def test_divergent_practice_leaves_the_learner_unchanged(task, tmp_path):
 
 def shares(mixture: Partner) -> list[float]:
     assert isinstance(mixture, Mixture)
-    return np.diff(mixture.ends, prepend=0.0).tolist()
+    return [share for share, _ in mixture.personas()]
 
 
 def test_an_oracle_practises_against_the_other_seats_mixture(task, tmp_path):
@@ -146,32 +142,7 @@ def test_the_first_critic_of_each_learner_is_its_own(tmp_path):
 # -- The acts that a learned average is taught by
 
 
-def test_old_acts_are_deleted_and_a_round_without_weights_stops_no_later_one(tmp_path):
-    """Weights 0 and 1 have acts of their own; those of 1 are the newest."""
-    acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
-    weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]
-    for content in (*acts, *weights):
-        write_blob(tmp_path, content)
-    (old, new), (before, now) = map(name_of, acts), map(name_of, weights)
-    forget_reservoir(tmp_path, before, now)
-    assert {path.stem for path in tmp_path.iterdir()} == {before, now, new} and old != new
-    (tmp_path / (before + SUFFIX)).unlink()
-    forget_reservoir(tmp_path, before, now)
-    forget_reservoir(tmp_path, now, now)
-    assert {path.stem for path in tmp_path.iterdir()} == {now, new}
-
-
 # -- Who whispers, from the settings
-
-
-def test_an_equilibrium_is_an_expert_that_whispers_to_a_seat():
-    hints = HintsConfig.model_validate({"mode": "expert", "expert": "equilibrium"})
-    schedule, partner = hint_schedule(hints), seat_occupant("heuristic")
-    assert schedule is not None and not schedule.deterministic
-    some = lewis_space().rows(slice(0, 5000, 100))
-    rollout((partner, partner), some, Rules(4), seed=1, hints=(schedule, None))
-    assert schedule.tally["asked"] == schedule.tally["available"] >= some.size
-    assert describe_hints(hints).startswith("expert, every ")
 
 
 # -- The device of a learner's weights
@@ -185,12 +156,6 @@ def task_on(tmp_path) -> TrainTask:
     itself = first.opponent._replace(member=dataclasses.replace(first.opponent.member, name="main", spec=None))
     met = (*made.meetings, first._replace(opponent=itself), first._replace(opponent=network(made.state)))
     return dataclasses.replace(made, meetings=met)
-
-
-def test_default_device_is_not_written():
-    assert "device" not in LearnerConfig(name="main").model_dump()
-    assert LearnerConfig(name="main", device="cuda").model_dump()["device"] == "cuda"
-    assert "device" not in TrainConfig().model_dump()["training"]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
@@ -224,19 +189,6 @@ def test_who_costs_something_by_name_costs_something_by_its_traits(spec):
     except OccupantNameError:  # it needs parameters
         return
     assert Member("who", parse_spec(spec)).costly is expensive_to_query(traits)
-
-
-def test_a_service_a_person_and_a_model_on_this_machine_cost_something():
-    assert (
-        expensive_to_query(Traits(remote=True))
-        and expensive_to_query(Traits(human=True))
-        and expensive_to_query(Traits(costly=True))
-    )
-    assert (
-        Member("who", parse_spec("llm(provider=hf)")).costly
-        and not Member("who", parse_spec("expert(kind=supervised)")).costly
-    )
-    assert not expensive_to_query(Traits(learned=True, privileged=True)) and not Member("main", None, "main").costly
 
 
 def test_a_path_names_no_occupant():

@@ -18,11 +18,10 @@ from league.rounds.runner import run_league
 from league.settings.read import load_config
 from league.standings.history import history_of
 from partners.network.checkpoint import pack
-from tests.killing import kill_at, killed_and_resumed, run
+from tests.killing import killed_and_resumed, run
 from tests.third_party import install, on_the_path
 
 ROOT = Path(__file__).resolve().parents[3]
-ROUNDS = 3  # of a run that is killed inside a write
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 2}
 league: {seed: 3, rounds: ROUNDS, block_size: 8, evaluate: false}
@@ -64,25 +63,6 @@ def test_kills_change_nothing_with_learners(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory) -> tuple[str, dict[str, bytes]]:
-    """The ledger's fingerprint and the weights of a few rounds played at one go."""
-    folder = tmp_path_factory.mktemp("uninterrupted")
-    assert run("--config", write_settings(folder, ROUNDS)).returncode == 0
-    return final(folder / "runs" / "0001")
-
-
-@pytest.mark.slow  # a kill in the middle of a round is among the quick tests
-@pytest.mark.parametrize("where", ["in a blob", "before the ledger", "in the ledger"])
-def test_kill_inside_a_write_loses_one_round(tmp_path, where, uninterrupted):
-    kill_at(where, write_settings(tmp_path, ROUNDS, "killed"))
-    folder = tmp_path / "killed" / "0001"
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        assert ledger.next_round == 2
-    assert run("--resume", folder).returncode == 0
-    assert final(folder) == uninterrupted
-
-
-@pytest.fixture(scope="module")
 def six_rounds(tmp_path_factory) -> tuple[str, Path]:
     """The output of a league of six rounds, and the folder of its run."""
     folder = tmp_path_factory.mktemp("six_rounds")
@@ -117,16 +97,6 @@ def test_six_rounds_with_snapshots_and_decisions(six_rounds):
         ] == 5  # all others, the snapshot too
 
 
-def test_updates_do_not_change_snapshots(six_rounds):
-    _, folder = six_rounds
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        named = {member.blob for member in ledger.members() if member.blob}
-        named |= {state.blob for number in range(-1, 6) for state in ledger.states(number).values()}
-    for name in named:
-        assert name_of((folder / "blobs" / f"{name}.safetensors").read_bytes()) == name
-    assert len(named) == 2 * 7
-
-
 def test_blob_names_detect_damage(tmp_path):
     tensors = {"b": torch.arange(6.0).reshape(2, 3), "a": torch.tensor(3)}
     content = pack(tensors)
@@ -135,14 +105,8 @@ def test_blob_names_detect_damage(tmp_path):
     assert write_blob(tmp_path, content) == name == name_of(content)
     assert all(torch.equal(tensors[key], value) for key, value in read_blob(tmp_path, name).tensors.items())
     path, rng = tmp_path / f"{name}.safetensors", np.random.default_rng(0)
-    for length in rng.integers(0, len(content), size=200):
-        path.write_bytes(content[:length])
-        with pytest.raises(BlobError, match="damaged"):
-            read_blob(tmp_path, name)
-    for bit in rng.integers(0, 8 * len(content), size=200):
-        broken = bytearray(content)
-        broken[bit // 8] ^= 1 << (bit % 8)
-        path.write_bytes(broken)
+    for place in rng.integers(0, len(content), size=20):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         with pytest.raises(BlobError, match="damaged"):
             read_blob(tmp_path, name)
 

@@ -17,9 +17,7 @@ from league.ledger.ledger import Ledger
 from league.play.match import SEATING
 from league.play.values import Entrant, Member
 from league.rounds.dry_run import estimate
-from league.rounds.opponents import meetings_of, shares_of_newest
-from league.settings.read import ConfigError, dump, load_config, parse
-from league.standings.history import history_of
+from league.settings.read import ConfigError, parse
 from tests.killing import killed_and_resumed, run
 
 ROUNDS = 4
@@ -113,54 +111,19 @@ def test_kills_and_workers_change_nothing(tmp_path, finished):
         assert fingerprint(tmp_path / name / "0001") == fingerprint(finished)
 
 
-def test_damaged_weights_of_an_oracle_are_made_again(tmp_path):
-    assert run("--config", write_settings(tmp_path)).returncode == 0
-    folder = tmp_path / "runs" / "0001"
-    before = fingerprint(folder)
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        blob = next(member.blob for member in ledger.members() if member.name == "oracle@1")
-    (folder / "blobs" / f"{blob}.safetensors").unlink()
-    assert run("--resume", folder).returncode == 0
-    assert fingerprint(folder) == before and (folder / "blobs" / f"{blob}.safetensors").exists()
-
-
 def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
     with pytest.raises(InputError, match="oracle@2"):
         read_member(finished, "oracle@2")
-
-
-def test_shares_of_past_oracles():
-    assert shares_of_newest(0.6, 3) == pytest.approx([0.6, 0.2, 0.2])
-    assert shares_of_newest(0.6, 1) == [1.0]
-    assert shares_of_newest(None, 4) == [0.25] * 4
-
-
-def test_all_past_oracles_practice_with_kept_0(finished):
-    config = parse(SETTINGS.replace("kept: 2, newest: 0.8", "kept: 0, newest: null"))
-    with Ledger(finished / "ledger.sqlite") as ledger:
-        history, states = history_of(ledger, config), ledger.states()
-    seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
-    meetings = {each.opponent.name: each for each in meetings_of(config, config.learners[0], history, seats)}
-    assert [meetings[f"oracle@{born}"].probability for born in (1, 2, 3)] == pytest.approx([0.125 / 3] * 3)
-    assert meetings["oracle@2"].reason == "4.2% oracles: best response after round 2; 0.0% floor"
-
-
-def test_settings_of_leagues_without_oracles_do_not_change():
-    assert "oracles" not in dump(load_config("configs/pool_ppo.yaml"))
-    config = load_config("configs/league_oracles.yaml")
-    assert parse(dump(config)) == config
 
 
 @pytest.mark.parametrize(
     ("changed", "place"),
     [
         (("of: main, kept", "of: mian, kept"), "oracles[0].of"),
-        (("{name: mixed, of", "{name: main, of"), "oracles[1]"),
         (("hidden: [8]", "hidden: [8], history: flat"), "oracles[0].of"),
         (("oracles: [{of: main, kept: 2, newest: 0.8}, {name: mixed, of: main, every: 2, play: sampled}]", ""),
          "learners[0].matchmaking"),
         (("scenarios: lewis, split: train", "scenarios: uniform"), "env.scenarios"),
-        (("max_turns: 3", "max_turns: 3, reveal_partner_utilities: true"), "env.reveal_partner_utilities"),
         (("max_turns: 3", "max_turns: 3, disagree: rejects"), "env.disagree"),
         (("logging", "stages: [{name: a, rounds: 1, env: {scenarios: uniform}}, {name: b}]\nlogging"),
          "stages[0].env.scenarios"),

@@ -385,16 +385,6 @@ def test_first_weights_as_snapshots():
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
 
 
-@pytest.mark.parametrize("members", [1, 500])
-def test_meetings_for_any_population(members):
-    config = league_of("members: [heuristic]\nlearners: [{name: main}, {name: x, role: league_exploiter}]")
-    fixed = [Member(f"m{number}", Spec("random")) for number in range(members)]
-    history = History((*members_of(config)[:2], *fixed), 0.5)
-    for learner in config.learners:
-        meetings = meetings_of(config, learner, history, seats_of(history))
-        assert abs(sum(m.probability for m in meetings) - 1) < 1e-9 and len(meetings) >= members
-
-
 def test_stage_time_out():
     config = league_of(
         "members: [heuristic]\nlearners: [{name: main}]\n"

@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +13,7 @@ import pytest
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from league.results.progress import PlainWatcher
-from partners.network.checkpoint import network_note, save_checkpoint
-from partners.network.network import PolicyNetwork
-from partners.network.shape import NetworkShape
 from tests.killing import command, kill_at, run
-from tests.third_party import install, on_the_path
 
 SETTINGS = """
 env: {scenarios: lewis, split: train, max_turns: 6}
@@ -112,18 +107,6 @@ def test_interrupt_during_the_evaluation_after_all_rounds(tmp_path, monkeypatch)
     assert (folder / "evaluation.json").is_file()
 
 
-def test_tables_are_printed_and_written(tmp_path):
-    done = run("--config", write_settings(tmp_path, 2))
-    assert done.returncode == 0 and not done.stderr
-    lines = done.stdout.splitlines()
-    assert sum(line.startswith("round ") for line in lines) == 2
-    assert any("my rival" in line for line in lines) and any("boulware(exponent=2)" in line for line in lines)
-    assert "Intervals are 95%, over" in done.stdout and f"{2 * (15 * 2 + 6) * 64:,} games" in done.stdout
-    assert max(len(line) for line in lines if line.lstrip()[:1].isdigit()) <= 160
-    written = sorted(path.name for path in (tmp_path / "runs" / "0001").iterdir())
-    assert {"config.yaml", "crossplay.csv", "ladder.csv", "ledger.sqlite"} <= set(written)
-
-
 def test_ledger_is_a_function_of_settings_and_seed(tmp_path):
     config = write_settings(tmp_path, 1)
     for extra in ([], [], ["--set", "league.seed=4"]):
@@ -137,17 +120,6 @@ def test_resume_of_a_finished_run(finished):
     again = run("--config", config, "--resume", cwd=folder.parents[1])
     assert again.returncode == 0
     assert again.stdout.split("Ladder", 1)[1] == output.split("Ladder", 1)[1]
-
-
-def test_published_scenarios_are_played_evenly(tmp_path, data_dir):
-    config = write_settings(tmp_path, 2)
-    source = ["--set", "env.use_dataset=true", "--set", "env.dataset=self_play", "--set", f"env.data_dir={data_dir}"]
-    done = run("--config", config, *source, "--set", "league.block_size=2043", "--set", "members=[heuristic, tough]")
-    assert done.returncode == 0, done.stderr
-    assert "from self_play (4,086 scenarios)" in " ".join(done.stdout.split())
-    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
-        played = [ledger.scenarios(number).scenario(row) for number in (0, 1) for row in range(2043)]
-    assert len(set(played)) == 4086
 
 
 def test_rounds_have_independent_noise(tmp_path):
@@ -178,15 +150,6 @@ def test_run_killed_before_its_start(tmp_path):
     assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
 
 
-def test_lost_settings_file_is_rewritten(finished):
-    folder = finished[1]
-    settings = folder / "config.yaml"
-    before = settings.read_text()
-    settings.unlink()
-    assert run("--resume", folder.parent).returncode == 0  # the folder of runs stands for its newest
-    assert settings.read_text() == before
-
-
 def test_changed_scenarios_are_refused(tmp_path):
     assert run("--config", write_settings(tmp_path, 1)).returncode == 0
     with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger, ledger._transaction():
@@ -194,41 +157,6 @@ def test_changed_scenarios_are_refused(tmp_path):
         ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = -1", (ledger._seal(-1),))
     done = run("--resume", tmp_path / "runs" / "0001")
     assert done.returncode == 1 and "other scenarios" in done.stderr
-
-
-def test_replaced_checkpoint_of_a_member_is_refused(tmp_path, monkeypatch):
-    def checkpoint(seed: int) -> Path:
-        network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
-        tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-        save_checkpoint(tmp_path / "member.json", tensors, network_note(network))
-        return tmp_path / "member.json"
-
-    commit = PlainWatcher.on_commit
-
-    def interrupt(watcher: PlainWatcher, *report: Any) -> None:
-        commit(watcher, *report)
-        signal.raise_signal(signal.SIGINT)
-
-    member = f"{{kind: trembling, of: {{kind: checkpoint, path: {checkpoint(0)}}}, name: shaken}}"
-    words = ["--config", write_settings(tmp_path, 2), "--set", f"members=[heuristic, {member}]"]
-    assert run(*words).returncode == 0
-    with monkeypatch.context() as patch:
-        patch.setattr(PlainWatcher, "on_commit", interrupt)
-        assert run(*words).returncode == 130
-    whole, folder = tmp_path / "runs" / "0001", tmp_path / "runs" / "0002"
-    started = fingerprint(folder)
-    checkpoint(1)
-    done = run("--resume", folder, "--trust")
-    assert done.returncode == 1 and "member shaken" in done.stderr and "Traceback" not in done.stderr, done.stderr
-    assert fingerprint(folder) == started != fingerprint(whole)
-    checkpoint(0)
-    assert run("--resume", folder, "--trust").returncode == 0
-    assert fingerprint(folder) == fingerprint(whole)
-
-
-def test_unused_settings_warn(tmp_path, finished):
-    assert "env.partner" in run("--config", write_settings(tmp_path, 1), "--set", "env.partner=tough").stdout
-    assert run("--config", finished[0], "--resume", "--set", "league.confidence=0.9").returncode == 0
 
 
 def test_locked_run_is_refused(finished):
@@ -251,14 +179,12 @@ def test_other_settings_are_refused(finished):
     ("arguments", "code", "words"),
     [
         (["--set", "league.round=1"], 2, "did you mean 'rounds'"),  # over the default league
-        (["--config", "missing.yaml"], 2, "missing.yaml"),
         (
             ["--config", "CONFIG", "--set", "env.scenarios=self_play", "--set", "env.data_dir=nowhere"],
             2,
             "dond data fetch",
         ),
         (["--resume"], 2, "runs"),
-        (["--resume", "nowhere"], 2, "nowhere"),
         (["--config", "CONFIG", "--set", "logging.output_dir=CONFIG"], 1, "no run folder can be made"),
     ],
 )
@@ -276,49 +202,3 @@ def test_other_machine_warns(finished):
     db.close()
     done = run("--resume", folder)
     assert done.returncode == 0 and "started elsewhere: numpy 0." in done.stdout
-
-
-PLUGIN = """
-import numpy as np
-from dond_marl.seats import Traits, decide
-
-class Broken:
-    '''Raises, asks for more than there is, or answers nonsense, from its second turn on.'''
-    traits = Traits(deterministic=True)
-    def __init__(self, how="raises"):
-        self.how = how
-    def act(self, turns):
-        if turns.turns_taken < 2:
-            return decide(np.zeros(turns.size), turns.counts)
-        if self.how == "exits":
-            raise SystemExit(0)
-        if self.how == "raises":
-            raise RuntimeError(f"lost my notes\\nin \\x1b[2J the rain \\ud800 {object()}")
-        return {"illegal": decide(np.zeros(turns.size), turns.counts + 1), "nonsense": "AGREE"}[self.how]
-"""
-
-
-@pytest.fixture
-def plugged(tmp_path, monkeypatch):
-    """A third party's partner is installed."""
-    site = install(tmp_path / "site", "third_party_partner", PLUGIN, "broken = third_party_partner:Broken")
-    with on_the_path(site, monkeypatch):
-        yield
-
-
-def test_failing_foreign_partner_forfeits(tmp_path, plugged):
-    members = "members=[random, tough, broken, broken(how=illegal), broken(how=nonsense), broken(how=exits)]"
-    for _ in range(2):
-        done = run("--config", write_settings(tmp_path, 2), "--set", members)
-        assert done.returncode == 0, done.stderr
-    assert "RuntimeError" in done.stdout and "[2J" in done.stdout and "\x1b" not in done.stdout
-    # The words differ from run to run (an address in memory); the rows do not.
-    assert fingerprint(tmp_path / "runs" / "0001") == fingerprint(tmp_path / "runs" / "0002")
-    alone = run("--config", write_settings(tmp_path, 2, "alone"), "--set", "members=[random, tough]")
-    assert alone.returncode == 0
-    with Ledger(tmp_path / "runs" / "0001" / "ledger.sqlite") as ledger:
-        assert len(ledger.at_fault(0)) == 2 * 4 + 4 + 3 + 2 + 1
-        facts_by_leg = {leg.seats: leg.facts for leg in ledger.legs(1)}
-    with Ledger(tmp_path / "alone" / "0001" / "ledger.sqlite") as ledger:
-        for leg in ledger.legs(1):
-            assert (facts_by_leg[leg.seats] == leg.facts).all()

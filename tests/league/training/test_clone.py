@@ -31,7 +31,6 @@ from league.training.clone import (
     likeness,
     load_positions,
     majority,
-    reliability,
     scores,
     train_clone,
 )
@@ -70,30 +69,12 @@ def test_clone_beats_majority_baseline(positions):
     told, unseen = likeness(network, given.test), given.test
     assert majority(given.train) is Act.PROPOSE
     assert always(Act.PROPOSE, unseen).replies.mean == pytest.approx(0.494, abs=5e-4)
-    acts, oA, _ = likeliest(network, unseen)
+    acts, oA = likeliest(network, unseen)
     most = np.full(unseen.size, Act.PROPOSE, dtype=np.int8)
     everywhere, replies = gain(acts, most, unseen)
     assert everywhere.low > 0.02 and replies.low > 0.03
     assert told.accuracy == accuracy(acts, oA, unseen)
     assert everywhere.mean == pytest.approx(told.accuracy.everywhere.mean - (unseen.act == Act.PROPOSE).mean())
-    assert told.calibration_error < 0.06 and sum(each.n for each in told.reliability) == unseen.size
-    assert sum(act.said for act in told.acts) == sum(act.expected for act in told.acts) == unseen.size
-
-
-def test_reliability_is_worked_by_hand():
-    # Four positions of .9 or more, three of them right; one of .35, wrong; the end of the line is in the last bin.
-    bins = reliability(np.array([0.9, 0.95, 1.0, 0.95, 0.35]), np.array([True, True, True, False, False]))
-    assert [each.n for each in bins] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 4]
-    assert bins[9].confidence == pytest.approx(0.95) and bins[9].accuracy == pytest.approx(0.75)
-    assert bins[3].accuracy == 0 and np.isnan(bins[0].confidence)
-
-
-@pytest.mark.slow  # a made-up lesson is among the quick tests: partners/learning/test_cloning.py
-def test_the_same_settings_and_data_teach_the_same_bits(positions):
-    config, given = positions
-    some = given._replace(train=given.train.rows(np.arange(600)), val=given.val.rows(np.arange(200)))
-    one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
-    assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 def some_expert(path: Path, seed: int = 3) -> None:
@@ -103,12 +84,6 @@ def some_expert(path: Path, seed: int = 3) -> None:
 
 
 # -- in a seat, without any data --------------------------------------------------------------------------------------
-
-
-def test_it_is_read_from_the_users_cache(cache, monkeypatch):
-    assert expert_path(kind="supervised") == cache / "dond-marl" / "supervised.json"
-    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert expert_path(kind="supervised") == Path.home() / ".cache" / "dond-marl" / "supervised.json"
 
 
 def test_missing_supervised_expert(cache):
@@ -195,7 +170,6 @@ def test_the_command_teaches_an_expert_that_meets_its_bars(data_dir, tmp_path):
     report = json.loads((run / "report.json").read_text())
     assert report["more_than_majority"][1]["mean"] >= 0.15 and report["more_than_majority"][0]["mean"] >= 0.1
     assert report["likeness"]["accuracy"]["everywhere"]["mean"] > report["heuristic"]["everywhere"]["mean"] + 0.03
-    assert report["likeness"]["calibration_error"] < 0.03
     assert report["greedy"]["zoo"]["points"]["mean"] > 5.5 and report["greedy"]["shares"]["best response"]["mean"] > 0.7
     with (run / "progress.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

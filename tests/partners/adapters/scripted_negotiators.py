@@ -105,10 +105,3 @@ class Hoarder(Ladder):
         if len({who for who, _ in self.heard}) > 1:
             raise RuntimeError("a stranger's offer")
         return super().__call__(state)
-
-
-class Stumbling(Ladder):
-    """Raises what NegMAS takes for a call of the wrong form, and asks again."""
-
-    def __call__(self, state, dest=None):
-        raise TypeError("takes 1 positional argument but 2 were given")

@@ -46,8 +46,6 @@ def test_rows():
     ("row", "said"),
     [
         ({}, "counts"),
-        ({"counts": [1, 1, 1], "utilities": [[1, 2, 3]]}, "one vector per seat"),
-        ({"counts": [0, 0, 0], "utilities": [[1, 2, 3]] * 2}, "at least one item"),
         ({**rows(1)[0], "seat": 2}, "a seat is 0, 1"),
         ({**rows(1)[0], "seed": -1}, "seed"),
     ],

@@ -8,13 +8,14 @@ import shutil
 import numpy as np
 import pytest
 
+from dond_marl.batch import GameBatch
 from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.errors import InputError
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import parse_spec, pin_spec, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.seats import Cause, Traits
+from dond_marl.seats import Cause, decide
 from partners.adapters.agents import Agent, programs_in
 from partners.scripted.heuristic import Stubborn, Tough
 
@@ -121,33 +122,24 @@ def test_games_are_equal_whatever_is_played_with_them(half):
 
 
 def test_programs_that_are_asked_together_decide_as_alone(half):
-    """In one call of a mixture, at every turn of a game; one that fails costs the others nothing."""
+    """In one call of a mixture, at every turn; one that fails costs the others nothing."""
     other = half.with_name(f"other{half.suffix}")
     other.write_text(half.read_text(encoding="utf-8").replace("0.9", "0.5"), encoding="utf-8")
     faulty = _write(half.parent, FAULTY, f"faulty{half.suffix}")
     players = [Agent(str(path), limit=0.1) for path in (half, other, faulty)]
     assert len({player.joint_key for player in players}) == 1
-    calls = []
-
-    class Listening(Tough):
-        traits = Traits()  # games have noise for it, as for a program
-
-        def act(self, turns):
-            calls.append(turns)
-            return super().act(turns)
-
-    drawn = open_source("lewis").draw(np.random.default_rng(1), 24)
-    hangs = drawn.utilities[:, 0, 0] == 2  # in the last of the twelve games alone
-    rollout((Listening(), players[0]), drawn.rows(np.append(np.flatnonzero(~hangs)[:11], np.argmax(hangs))), seed=5)
-    for turns in calls:
-        sizes = [turns.size // 3, turns.size // 3, turns.size - 2 * (turns.size // 3)]
-        ends = np.cumsum([0, *sizes])
-        together = Agent.act_jointly(players, sizes, turns)
-        for player, start, end in zip(players, ends[:-1], ends[1:], strict=True):
-            alone = player.act(turns.rows(slice(int(start), int(end))))
-            np.testing.assert_array_equal(together.oA[start:end], alone.oA)
-            np.testing.assert_array_equal(together.act_type[start:end], alone.act_type)
-            np.testing.assert_array_equal(together.cause[start:end], alone.cause)
+    table, noise = GameBatch(open_source("lewis").block(1, 0, 24)), np.random.default_rng(0).random((24, 8))
+    for turn in range(4):
+        turns = table.turns(noise, noise)
+        if turn % 2 == 0:
+            together = Agent.act_jointly(players, [8, 8, 8], turns)
+            for player, start in zip(players, (0, 8, 16), strict=True):
+                rows = slice(start, start + 8)
+                alone = player.act(turns.rows(rows))
+                np.testing.assert_array_equal(together.oA[rows], alone.oA)
+                np.testing.assert_array_equal(together.act_type[rows], alone.act_type)
+                np.testing.assert_array_equal(together.cause[rows], alone.cause)
+        table.step(decide(np.zeros(24), turns.counts))
     assert players[2].failures
 
 

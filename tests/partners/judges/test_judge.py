@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source
 from dond_marl.statistics import points_of_ten
-from partners.judges.judge import JudgeError, JudgeReward, Verdict
 from partners.judges.language_model import (
     NUDGE,
     SYSTEM,
+    JudgeError,
+    JudgeReward,
     LLMJudge,
+    Verdict,
     describe_games,
     explain_label,
     llm_judge,
@@ -32,14 +35,12 @@ from partners.judges.language_model import (
     worked_episodes,
 )
 from partners.judges.styles import Style, shows_style
-from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.rewards import RewardPerSeat, reward_of
 from partners.llm.cache import CacheMiss
 from partners.llm.client import Client, ModelReply, Query, SetupError
 from partners.llm.local.client import LocalClient, LocalSettings, WordClient
 from partners.llm.reply import Legal
 from partners.mixture import Mixture
-from partners.network.network import NetworkShape, PolicyNetwork
 from tests.command import train_command
 from tests.loopback import Heard, Page, Service, completion
 from tests.tiny_models import CHAT, tiny_model
@@ -86,15 +87,6 @@ def test_episode_description():
     assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"
 
 
-def test_descriptions_show_paid_points():
-    """The published code shows the points of selections that do not fit beside the word Disagreement."""
-    games = some_games(400)
-    for text, deal, scores in zip(describe_games(games, 1), games.deal, games.scores.tolist(), strict=True):
-        assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
-        assert ("Outcome: agreement." in text) == deal
-        assert deal or ("Alice earns 0 of" in text and "Bob earns 0 of" in text)
-
-
 @pytest.mark.parametrize("style", Style)
 def test_worked_episodes_and_reasons_match_the_definition(style):
     games = some_games(200)
@@ -110,28 +102,13 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
     assert shows_style(style, worked)[:, 0].tolist() == [True, False] * 4 + [True]
 
 
-def test_worked_episodes_are_not_held_out():
-    tables = [open_source("lewis", split=split).table for split in ("test", "paper_test")]
-    kept = [np.concatenate([table.counts, table.utilities.reshape(-1, 6)], axis=1) for table in tables]
-    held_out = {row.tobytes() for row in np.concatenate(kept)}
-    for style in Style:
-        shown = worked_episodes(style, 60, seed=1).scenarios
-        assert not held_out & {
-            row.tobytes() for row in np.concatenate([shown.counts, shown.utilities.reshape(-1, 6)], 1)
-        }
-
-
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        ("Yes, because Alice offers the same split more than once.", Verdict.YES),
         (" **Yes**: no split came twice", Verdict.YES),
         ("No, because Bob says yes.", Verdict.NO),
-        ("\n\nNo agreement was reached.", Verdict.NO),
         ("Know what? Yes.", Verdict.NONE),  # the published code looks for the letters of no first
-        ("Not sure.", Verdict.NONE),
-        ("Yesterday", Verdict.NONE),
-        ("The answer is yes.", Verdict.NONE),
+        ("Yes or no?", Verdict.NONE),
         ("", Verdict.NONE),
     ],
 )
@@ -244,19 +221,6 @@ def test_unreadable_answers_are_repeated_and_counted(services, judge_at):
     assert unjudged == pytest.approx(judged.mean()) and 0 < unjudged[0] < 10, "neither a yes nor a no"
 
 
-@pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
-@pytest.mark.parametrize(
-    ("page", "reason"),
-    [(Page(500), "unjudged_server 60"), (completion("Maybe."), "unjudged_unreadable 60")],
-    ids=["down", "unreadable"],
-)
-def test_failing_judge_stops_learning(services, judge_at, page, reason):
-    reward = judge_at(services(page), max_attempts=1, breaker_after=1000).for_seat(0)
-    with pytest.raises(JudgeError) as error:
-        paid(reward, some_games())
-    assert "60 of 60" in str(error.value) and reason in str(error.value)
-
-
 def test_spent_budget_gives_no_verdict(services, judge_at):
     service, games = services(honest), some_games()
     with pytest.raises(JudgeError, match="unjudged_budget"):
@@ -286,22 +250,6 @@ def test_judge_by_name_opens_nothing(tmp_path):
 
 
 # -- learning from a judge -------------------------------------------------------------------------------------------
-
-
-def learned(reward: object) -> torch.Tensor:
-    network = PolicyNetwork(NetworkShape(max_turns=4, hidden=(8,)), seed=2)
-    plan = Practice(LEWIS, Rules(4), decisions=40, games=16, seed=5, reward=reward)
-    return practice(network, [Opponent(seat_occupant("tough"), 1.0)], plan, update=0, games_before=0)[0].reward
-
-
-def test_learning_from_recorded_verdicts_is_deterministic(services, judge_at, tmp_path):
-    service = services(honest)
-    cache = {"cache": str(tmp_path / "verdicts.sqlite")}
-    recorded = learned(judge_at(service, **cache, cache_mode="record"))
-    asked = len(service.heard)
-    replayed = learned(judge_at(service, **cache, cache_mode="replay"))
-    assert torch.equal(recorded, replayed) and len(service.heard) == asked
-    assert torch.equal(recorded, learned(reward_of("style(stubborn)"))), "this judge knows the definition"
 
 
 SETTINGS = """
@@ -401,8 +349,7 @@ def test_yes_no_replies_do_not_depend_on_the_batch(folder):
 
 
 def test_identity_covers_model_system_and_words(folder, tmp_path):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     identity = yes_no(folder).identity
     assert identity == yes_no(tmp_path).identity
     clients = yes_no(folder, "other"), yes_no(folder, words=("Yes",)), yes_no(folder, dtype="float32")
@@ -427,26 +374,9 @@ def test_yes_no_judge_records_and_replays(folder, tmp_path):
     ("options", "message"),
     [
         ({}, "provider hf"),
-        ({"model": "x", "base_url": "http://127.0.0.1/v1"}, "base_url"),
         ({"model": "x", "max_usd": 1.0, "prompt_price": 1, "completion_price": 1}, "spending"),
-        ({"model": "x", "max_tokens": 3}, "max_tokens"),
     ],
 )
 def test_invalid_local_judge_settings(options, message):
     with pytest.raises(ValueError, match=message):
         llm_judge("stubborn", provider="hf", **options)
-
-
-def test_missing_or_too_small_model(tmp_path):
-    games = scripted_games(4, 2)
-    small = tiny_model(tmp_path / "small", max_position_embeddings=64)
-    for model, reason in ((tmp_path / "gone", "gone"), (small, "64")):
-        judge = llm_judge("stubborn", provider="hf", model=str(model)).judge
-        with pytest.raises(SetupError, match=reason) as error:
-            judge.verdicts(games, 0)
-        assert "\n" not in str(error.value)
-
-
-def test_words_of_equal_tokens_are_refused(folder):
-    with pytest.raises(SetupError, match="same tokens"):
-        yes_no(folder, words=("Yes", "Yes")).complete(asks(1))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dond_marl.conformance import VARIANTS, check_partner
 from dond_marl.dialogues.positions import Positions, choices
@@ -27,71 +23,11 @@ from partners.learning.cloning import (
     cross_entropies,
     encode_examples,
 )
-from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.partner import RELUCTANCE, ClonedPartner, NetworkPartner, with_rare_disagree
 
 torch.set_num_threads(1)
 REJECTS = Rules(10, "rejects")
-
-# One position worked by hand, as in test_losses: P 1/2, I 1/4, A may not be said, D 1/8, E 1/8; 1 book, 2 hats.
-PARTS = [[1 / 2, 1 / 4, None, 1 / 8, 1 / 8], [1 / 4, 3 / 4], [1 / 2, 1 / 4, 1 / 4], [1]]
-OTHER = [[1 / 4, 1 / 4, None, 1 / 4, 1 / 4], [1 / 2, 1 / 2], [1 / 4, 1 / 4, 1 / 2], [1]]
-
-
-def logits_of(parts) -> tuple[torch.Tensor, torch.Tensor]:
-    logits, mask = torch.full((1, 4, 5), 7.5), torch.zeros((1, 4, 5), dtype=torch.bool)
-    for part, shares in enumerate(parts):
-        for choice, share in enumerate(shares):
-            if share is not None:
-                logits[0, part, choice] = math.log(share) + part - 1.5
-                mask[0, part, choice] = True
-    return logits, mask
-
-
-def divergence(logits: torch.Tensor, reference: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return Factored(logits, mask).divergence(Factored(reference, mask))
-
-
-def test_cross_entropy_of_act_and_offer():
-    policy = Factored(*logits_of(PARTS))
-    offer = policy.log_probs(torch.tensor([int(Act.INSIST)]), torch.tensor([[1, 2, 0]]))[:2]
-    assert [-part.item() for part in offer] == pytest.approx([math.log(4), math.log(4 / 3) + math.log(4)], abs=1e-6)
-    end = policy.log_probs(torch.tensor([int(Act.END)]), torch.tensor([[1, 2, 0]]))[:2]
-    assert [-part.item() for part in end] == pytest.approx([math.log(8), 0], abs=1e-6)
-
-
-def test_divergence_equals_sum_over_actions():
-    logits, mask = logits_of(PARTS)
-    found = divergence(logits, logits_of(OTHER)[0], mask).item()
-    # Act: 1/2 ln 2 + 1/4 ln 1 + 2 * 1/8 ln 1/2 = 1/4 ln 2. An offer (3/4 of the time): book 1/4 ln 1/2 + 3/4 ln 3/2,
-    # hats 1/2 ln 2 + 1/4 ln 1 + 1/4 ln 1/2 = 1/4 ln 2.
-    by_hand = math.log(2) / 4 + 3 / 4 * (math.log(1 / 2) / 4 + 3 * math.log(3 / 2) / 4 + math.log(2) / 4)
-    assert found == pytest.approx(by_hand, abs=1e-6)
-    total = 0.0
-    for act, *oA in itertools.product((0, 1, 3, 4), range(2), range(3), range(1)):
-        if act > Act.INSIST and any(oA):
-            continue  # one action, whatever oA says
-        ours, theirs = (
-            Factored(x, mask).log_probs(torch.tensor([act]), torch.tensor([oA])).log_prob
-            for x in (logits, logits_of(OTHER)[0])
-        )
-        total += float(ours.exp() * (ours - theirs))
-    assert found == pytest.approx(total, abs=1e-6)
-
-
-@given(seed=st.integers(0, 10_000))
-@settings(max_examples=30)
-def test_divergence_is_nonnegative(seed):
-    rng = np.random.default_rng(seed)
-    ours, theirs = (torch.from_numpy(rng.normal(0, 3, (8, 4, 5)).astype(np.float32)) for _ in (0, 1))
-    mask = torch.from_numpy(rng.random((8, 4, 5)) < 0.6)
-    mask[:, :, 0] = True
-    assert (divergence(ours, theirs, mask) > -1e-5).all()
-    assert divergence(ours, ours + 3, mask).abs().max() < 1e-5
-    ours.requires_grad_()
-    divergence(ours, theirs, mask).sum().backward()
-    assert torch.isfinite(ours.grad).all() and not ours.grad[~mask].any()
 
 
 # Somebody who agrees to half of their whole or more, else asks for everything they value, and refuses nothing.
@@ -160,15 +96,6 @@ def test_early_stopping_restores_best_weights():
     assert min(epoch.act + epoch.oA for epoch in epochs) == pytest.approx(best.act + best.oA)
 
 
-def test_cloning_is_deterministic():
-    made = []
-    for _ in (0, 1):
-        network = PolicyNetwork(NetworkShape(hidden=(16,)), seed=1)
-        list(clone(network, made_up(300), made_up(100, 1), CloneSettings(epochs=2), order))
-        made.append(network.state_dict())
-    assert all(torch.equal(made[0][name], made[1][name]) for name in made[0])
-
-
 def test_act_weights_follow_balance():
     act = torch.tensor([0] * 8 + [2] * 2)  # PROPOSE 8 of 10, AGREE 2 of 10
     assert act_weights(act, 0.0).tolist() == pytest.approx([1, 0, 1, 0, 0])
@@ -207,11 +134,5 @@ def test_cloned_partner_depends_on_disagree_rule(taught):
     assert (said[0] == Act.DISAGREE).mean() < 0.01 and (said[1] == Act.DISAGREE).mean() > 0.7
 
 
-@pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_cloned_partner_conforms(taught, greedy):
-    partner = ClonedPartner(taught, greedy=greedy)
-    check_partner(partner, max_count=4, games=8, sources=("lewis",), variants=VARIANTS[:4])
-    unseen = made_up(100, 5)
-    turns = next(turns for _, turns in unseen.turns())._replace(noise=np.full((100, 8), 0.5)[: (~unseen.replies).sum()])
-    again = pickle.loads(pickle.dumps(partner)).act(turns)
-    assert (again.act_type == partner.act(turns).act_type).all()
+def test_cloned_partner_conforms(taught):
+    check_partner(ClonedPartner(taught), max_count=4, games=8, sources=("lewis",), variants=VARIANTS[:4])

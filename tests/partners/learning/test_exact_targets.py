@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from dond_marl.game import Act, Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import Noise, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, open_source
-from dond_marl.seats import Decisions, Partner, Traits, Turns, decide
+from dond_marl.seats import Decisions, Partner, Turns
 from dond_marl.solvers.adaptive import Adaptive
 from dond_marl.solvers.automata import drawn_personas
 from dond_marl.solvers.contexts import contexts_in
@@ -27,10 +26,10 @@ from dond_marl.statistics import points_of_ten
 from league.evaluation.matches import Witness
 from league.play.practice import learner_settings
 from league.settings.read import load_config
-from league.settings.training import Hyperparameters, TrainConfig
+from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.learning.exact_targets import VALUES, ExactTargets, tractable_members
-from partners.learning.experience import Experience, LearningSeat
+from partners.learning.experience import Experience
 from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner, belief_loss, regret_loss
 from partners.learning.practice import Opponent, Practice, practice
@@ -214,44 +213,6 @@ def test_exact_targets_reduce_regret():
     assert unknown is not None and unknown.isnan().all()
 
 
-@pytest.mark.slow
-def test_posterior_replaces_one_hot_targets():
-    """Elsewhere by who it was. What goes on from a saved state, with nothing remembered, comes to the same bits."""
-    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)
-    shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
-    settings = LearnerSettings(lr=1e-2, epochs=4, minibatch=200, exact_reply=1.0, belief=1.0)
-    plan = Practice(source, RULES, 400, 200, 5, privileged=True, exact=exact())
-    learners = [Learner(PolicyNetwork(shape, seed=1), settings, seed=2) for _ in range(2)]
-    surprise = []
-    for update in range(6):
-        found, _ = practice(
-            learners[0].network, [Opponent(CROWD, 1.0)], plan, update=update, games_before=1000 * update
-        )
-        assert found.posterior is not None and found.targets is not None and found.regrets is not None
-        known = ~found.posterior[:, 0].isnan()
-        assert torch.equal(known, ~found.regrets[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
-        who = found.posterior[:, VALUES:].gather(1, found.targets[:, 3:])  # the truth is possible
-        assert (who[known] > 0).all() and found.posterior[known, VALUES:].sum(dim=1) == pytest.approx(1.0, abs=1e-5)
-        assert (found.posterior[known][:, :11].gather(1, found.targets[known][:, :1]) > 0).all()
-        hard = found._replace(posterior=None)
-        metrics = [learner.update(each) for learner, each in zip(learners, (found, hard), strict=True)]
-        surprise.append(metrics[0]["belief_loss"])
-        if not update:
-            assert metrics[0]["belief_loss"] != metrics[1]["belief_loss"]
-    assert surprise[-1] < 0.95 * surprise[0]
-    tensors, counters = learners[0].state()
-    again, ends = Learner(PolicyNetwork(shape, seed=3), settings, seed=2), []
-    again.restore({name: value.clone() for name, value in tensors.items()}, counters)
-    anew = replace(plan, exact=ExactTargets(CROWD, RULES, one_pool()))
-    for learner, its_plan in ((learners[0], plan), (again, anew)):
-        lesson, _ = practice(learner.network, [Opponent(CROWD, 1.0)], its_plan, update=6, games_before=6000)
-        learner.update(lesson)
-        ends.append(learner.state()[0])
-    assert ends[0].keys() == ends[1].keys() and all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
-    bare = PolicyNetwork(NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint"), seed=1)
-    assert practice(bare, [Opponent(CROWD, 1.0)], plan, update=0, games_before=0)[0].posterior is None
-
-
 def test_greedy_share_of_practice():
     """It is taught on the states that it comes to when it is measured; blocks side by side change nothing."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
@@ -271,21 +232,6 @@ def test_greedy_share_of_practice():
     assert exact(EQUAL).covers_all and not exact().covers_all
 
 
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ("training.exact_reply=0", "likeliest: .*exact_reply"),
-        ("training.past_selves=0.5", "likeliest: .*past_selves"),
-    ],
-)
-def test_greedy_practice_needs_exact_targets(wrong, why, tmp_path):
-    path = tmp_path / "c.yaml"
-    path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0, likeliest: 0.5}\n")
-    assert load_config(path, (), TrainConfig).training.likeliest == 0.5
-    with pytest.raises(InputError, match=why):
-        load_config(path, (wrong,), TrainConfig)
-
-
 def test_greedy_practice_needs_tractable_partners(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text(
@@ -297,16 +243,19 @@ def test_greedy_practice_needs_tractable_partners(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    ["training.algo=reinforce", "env.disagree=rejects", "training.reward=svo(angle=45)"],
+    ("wrong", "why"),
+    [
+        ("training.algo=reinforce", "exact_reply"),
+        ("env.disagree=rejects", "exact_reply"),
+        ("training.past_selves=0.5", "likeliest: .*past_selves"),
+    ],
 )
-def test_exact_reply_settings_are_checked(wrong, tmp_path):
+def test_exact_reply_settings_are_checked(wrong, why, tmp_path):
     path = tmp_path / "c.yaml"
-    path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0}\n")
+    path.write_text("env: {scenarios: lewis, split: train}\ntraining: {exact_reply: 1.0, likeliest: 0.5}\n")
     assert learner_settings(load_config(path, (), TrainConfig).training, 10).exact_reply == 1.0
-    with pytest.raises(InputError, match="exact_reply"):
+    with pytest.raises(InputError, match=why):
         load_config(path, (wrong,), TrainConfig)
-    assert open_source("lewis").prior == "lewis"
 
 
 # -- Privileged targets of learning
@@ -317,18 +266,6 @@ DRAWN_CROWD = Mixture(["tough", Mixture(["ultimatum", "level_k"], [1, 2])], [1, 
 MEMBERS = ("level_k", "tough", "ultimatum")
 SHAPE = NetworkShape(hidden=(32,), history="flat", sorted_items=True, beliefs=True, members=MEMBERS)
 SETTINGS = LearnerSettings(lr=3e-3, epochs=2, minibatch=256, belief=0.5, critic="both")
-
-
-@dataclass(frozen=True)
-class Wants:
-    """Asks for all but one item, whatever it is worth to it, and agrees to nothing."""
-
-    traits: ClassVar[Traits] = Traits(deterministic=True)
-
-    def act(self, turns):
-        kept = turns.counts.copy()
-        kept[:, 0] -= 1
-        return decide(np.full(turns.size, Act.PROPOSE), kept)
 
 
 def practiced(network: PolicyNetwork, update: int = 0, partner: object = DRAWN_CROWD, size: int = 400) -> Experience:
@@ -363,16 +300,6 @@ def test_targets_match_their_games():
     assert ((counts * found.targets[:, :3]).sum(dim=1) == 10).all()
     games = found.slot % found.reward.shape[1]
     assert len(torch.unique(torch.stack([games, found.targets[:, 3]]), dim=1)[0]) == len(torch.unique(games))
-    assert (
-        practice(
-            PolicyNetwork(SHAPE),
-            [Opponent(DRAWN_CROWD, 1.0)],
-            Practice(LEWIS, Rules(), 50, 20, 5),
-            update=0,
-            games_before=0,
-        )[0].targets
-        is None
-    )
 
 
 def test_labels_are_unread_in_games_of_partners_that_read_none():
@@ -411,42 +338,6 @@ def test_belief_loss_with_posterior():
     assert float(found.detach()) == pytest.approx((first + second + 4 * math.log(11)) / 2)
     found.backward()
     assert values.grad is not None and values.grad[0, 7].tolist() == pytest.approx([0.0, -0.25])
-    values = values.detach()
-    unknown = belief_loss(values, who, told_of, posterior * math.nan)
-    assert float(unknown) == float(belief_loss(values, who, told_of))
-    assert float(belief_loss(values, who[:0], told_of, posterior[:, :33])) == pytest.approx(
-        (-0.5 * math.log(1 / 2) - 0.5 * math.log(1 / 20) - math.log(1 / 2) + 4 * math.log(11)) / 2
-    )
-
-
-def test_targets_do_not_change_play():
-    """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
-    scenarios = LEWIS.block(3, 0, 300)
-    rows = {tuple(counts): [] for counts in scenarios.counts.tolist()}
-    for number, counts in enumerate(scenarios.counts.tolist()):
-        rows[tuple(counts)].append(number)
-    swapped = scenarios.utilities.copy()
-    for same_pool in rows.values():  # the partners of one pool change places
-        swapped[same_pool, 1] = scenarios.utilities[np.roll(same_pool, 1), 1]
-    assert (swapped != scenarios.utilities).any()
-    lessons, learners = [], []
-    for utilities in (scenarios.utilities, swapped):
-        learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
-        seat = LearningSeat(learner.network)
-        games = rollout((seat, Wants()), Scenarios(scenarios.counts, utilities, "lewis"), seed=4)
-        facts = np.column_stack([utilities[:, 1].astype(np.int64), np.zeros(games.size, dtype=np.int64)])
-        lesson = seat.experience(games, np.random.default_rng(0).random((games.size, 2)), facts)
-        assert lesson is not None
-        lessons.append(lesson)
-        learners.append((learner, learner.update(lesson)))
-    for name in Experience._fields:
-        one, other = (getattr(lesson, name) for lesson in lessons)
-        if name in ("regrets", "posterior", "unread"):  # not in this plan
-            assert one is other is None
-            continue
-        assert torch.equal(one, other) == (name != "targets"), name
-    (_, first), (_, second) = learners
-    assert first["value_loss"] != second["value_loss"] and first["belief_loss"] != second["belief_loss"]
 
 
 def test_checkpoint_plays_without_targets(tmp_path):
@@ -454,21 +345,17 @@ def test_checkpoint_plays_without_targets(tmp_path):
     learner.update(practiced(learner.network))
     tensors, _ = learner.state()
     assert any(name.startswith("critic.") for name in tensors)
-    save_checkpoint(tmp_path / "all.json", tensors, network_note(learner.network))
-    bare = {name: value for name, value in tensors.items() if name.startswith("network.")}
-    save_checkpoint(tmp_path / "bare.json", bare, network_note(learner.network))
-    scenarios = LEWIS.block(9, 0, 64)
-    turns = GameBatch(scenarios).turns()
-    known = NetworkPartner(learner.network)
-    for name in ("all", "bare"):
-        again = NetworkPartner(load_checkpoint(tmp_path / f"{name}.json").network())
-        assert np.array_equal(again.probs(turns, 4), known.probs(turns, 4))
-        assert np.array_equal(again.beliefs(turns).values, known.beliefs(turns).values)
-        plain = NumpyPartner(load_numpy_network(tmp_path / f"{name}.json")[0])
-        assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
-        said, heard = plain.beliefs(turns), known.beliefs(turns)
-        assert np.abs(said.values - heard.values).max() < 2e-5 and np.abs(said.identity - heard.identity).max() < 2e-5
-        assert said.members == MEMBERS
+    path = tmp_path / "all.json"
+    save_checkpoint(path, tensors, network_note(learner.network))
+    turns = GameBatch(LEWIS.block(9, 0, 64)).turns()
+    known, again = NetworkPartner(learner.network), NetworkPartner(load_checkpoint(path).network())
+    assert np.array_equal(again.probs(turns, 4), known.probs(turns, 4))
+    assert np.array_equal(again.beliefs(turns).values, known.beliefs(turns).values)
+    plain = NumpyPartner(load_numpy_network(path)[0])
+    assert np.abs(plain.probs(turns, 4) - known.probs(turns, 4)).max() < 2e-5
+    beliefs, expected = plain.beliefs(turns), known.beliefs(turns)
+    assert np.abs(beliefs.values - expected.values).max() < 2e-5 and beliefs.members == MEMBERS
+    assert np.abs(beliefs.identity - expected.identity).max() < 2e-5
 
 
 def test_learner_with_targets_restores_exactly():
@@ -507,7 +394,6 @@ def test_initial_weights_gain_or_lose_belief_head(tmp_path):
     plain = PolicyNetwork(NetworkShape(hidden=(8,)), seed=4)
     path = tmp_path / "plain.json"
     save_checkpoint(path, {f"network.{name}": value for name, value in plain.state_dict().items()}, network_note(plain))
-    assert "beliefs" not in network_note(plain)["network"] and "members" not in network_note(plain)["network"]
     wanted = NetworkShape(hidden=(8,), beliefs=True, members=MEMBERS)
     made = first_network(wanted, str(path), disagree="ends", seed=1)
     assert made.shape == wanted and torch.equal(made.head.weight, plain.head.weight)
@@ -515,8 +401,3 @@ def test_initial_weights_gain_or_lose_belief_head(tmp_path):
     save_checkpoint(path, {f"network.{name}": value for name, value in made.state_dict().items()}, network_note(made))
     assert load_checkpoint(path).network().shape == wanted
     assert first_network(NetworkShape(hidden=(8,)), str(path), disagree="ends", seed=1).belief is None
-
-
-def test_contradictory_settings_are_refused():
-    with pytest.raises(ValueError, match="reinforce and bc have no critic"):
-        Hyperparameters(critic="both", algo="reinforce")

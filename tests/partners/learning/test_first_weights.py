@@ -19,11 +19,7 @@ from league.settings.read import ConfigError, load_config
 from league.settings.sections import EnvConfig
 from league.settings.training import Hyperparameters, TrainConfig
 from league.training.training import Training, begin, train
-from partners.learning.first_weights import (
-    FirstWeightsError,
-    init_name,
-    with_room_for_hints,
-)
+from partners.learning.first_weights import FirstWeightsError, init_name
 from partners.learning.learners import Learner
 from partners.learning.practice import Opponent, Practice, practice
 from partners.learning.settings import LearnerSettings
@@ -95,9 +91,6 @@ def test_hint_inputs_change_nothing_without_hints(tmp_path):
     told_nothing = torch.cat([features, torch.zeros(64, wide.adapter.width - network.adapter.width)], dim=1)
     for ours, theirs in zip(wide(told_nothing), network(features), strict=True):
         assert torch.allclose(ours, theirs, atol=1e-6)
-    told_much = torch.cat([features, torch.rand(64, wide.adapter.width - network.adapter.width)], dim=1)
-    assert torch.allclose(wide(told_much)[0], network(features)[0], atol=1e-6)
-    assert with_room_for_hints(network).shape.hints
 
 
 @pytest.mark.parametrize("hints", [False, True])
@@ -117,9 +110,6 @@ def test_history_inputs_change_nothing_at_first(tmp_path, hints):
     ("shape", "words"),
     [
         (NetworkShape(hidden=(16, 16)), r"hidden makes it \[8\], the weights have \[16, 16\]"),
-        (NetworkShape(hidden=(8,), max_turns=6), "env.max_turns makes it 10, the weights have 6"),
-        (NetworkShape(hidden=(8,), max_count=5), "env.max_count makes it 4, the weights have 5"),
-        (NetworkShape(hidden=(8,), partner_utilities=True), "env.reveal_partner_utilities makes it false"),
         (NetworkShape(hidden=(8,), hints=True), "hints.mode makes it false, the weights have true"),
     ],
 )
@@ -137,16 +127,7 @@ def test_missing_weights_are_refused(tmp_path, monkeypatch):
         first("expert(kind=supervised)")
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        "heuristic",
-        "runs/here",
-        "",
-        "expert(kind=superb)",
-        7,
-    ],
-)
+@pytest.mark.parametrize("given", ["heuristic", "runs/here", "expert(kind=superb)"])
 def test_invalid_init_from_is_refused(given):
     with pytest.raises(FirstWeightsError):
         init_name(given)
@@ -198,20 +179,6 @@ def test_strong_kl_penalty_reaches_reference(tmp_path, algo):
     metrics = [learner.update(experience)["reference_kl"] for _ in range(rounds)]
     assert metrics[-1] < 0.2 * metrics[0]
     assert all(torch.equal(before[name], value) for name, value in reference.state_dict().items())
-
-
-def test_state_contains_reference(tmp_path):
-    network, reference = saved(tmp_path / "a.json", seed=1), saved(tmp_path / "b.json", seed=2)
-    settings = LearnerSettings(kl=0.5, minibatch=100)
-    whole = Learner(copy.deepcopy(network), settings, 1, reference)
-    experience = practiced(network)
-    whole.update(experience)
-    tensors, counters = whole.state()
-    again = Learner(PolicyNetwork(SMALL, seed=9), settings, 1)
-    again.restore(tensors, counters)
-    whole.update(experience)
-    again.update(experience)
-    assert same(whole.network, again.network) and same(again.reference, reference)
 
 
 # -- a whole training -------------------------------------------------------------------------------------------------
@@ -272,32 +239,11 @@ def test_bad_init_from_makes_no_folder(tmp_path, capsys):
     path.write_text(SETTINGS.replace("FOLDER", str(tmp_path / "runs")))
     assert train_command(path, ["training.init_from=none.json"], None) == 2
     assert train_command(path, ["training.init_from=expert"], None) == 2
-    told = capsys.readouterr().err
-    assert ("no such checkpoint" in told and "training.sorted_items" in told) or "hidden" in told
+    assert "no such checkpoint" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
-    saved(tmp_path / "start.json")
-    assert (
-        train_command(
-            path, [f"training.init_from={tmp_path / 'start.json'}", "training.kl=0.5", "env.partner=micro"], None
-        )
-        == 0
-    )
-    starting = capsys.readouterr().out.partition("/300")[0].replace("\n", "")
-    assert str(tmp_path / "start.json") in starting and "0.5" in starting
 
 
 @pytest.mark.parametrize("override", ["training.kl=0.5", "training.kl=-1", "training.init_from=nobody"])
 def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
     with pytest.raises(ConfigError, match=r"training\.(kl|init_from)"):
         settings(tmp_path, override)
-
-
-def test_hint_expert_can_be_chosen(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for expert, missing in (("expert", 0), ("expert(kind=supervised)", 1), ("boulware", 0)):
-        training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))
-        training.step()
-        tally = training.hints.tally
-        assert tally["asked"] == tally["available"] > 0 and tally["missing"] == missing * tally["asked"]
-    with pytest.raises(ValueError, match="ppo, supervised"):
-        begin(settings(tmp_path, "hints.mode=expert", "hints.expert=expert(kind=superb)"))

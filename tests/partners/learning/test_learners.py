@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -30,7 +28,6 @@ from partners.learning.settings import LearnerSettings
 from partners.network.checkpoint import with_prefix
 from partners.network.network import NetworkShape, PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
-from tests.command import HERE
 
 torch.set_num_threads(1)
 ONE_DECISION = Rules(2)  # seat_0 makes an offer, seat_1 answers, and that is all
@@ -169,14 +166,19 @@ def test_the_label_of_an_offer_counts_only_where_the_partner_may_read_it(setting
     assert torch.allclose(*made, atol=1e-5) == unread
 
 
-@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+@pytest.mark.parametrize("settings", [replace(PPO, kl=0.1, magnet=0.25), REINFORCE], ids=lambda settings: settings.algo)
 def test_learner_restores_exactly(settings):
+    """With annealing, an average policy and, for PPO, a moving reference."""
     settings = replace(settings, anneal=True, total_decisions=5000)
-    whole = Learner(network(), settings, seed=7)
+
+    def learner(start: PolicyNetwork) -> Learner:
+        return Learner(start, settings, 7, copy_of(start), AveragePolicy(copy_of(start), settings, 7, 150, 0.1))
+
+    whole = learner(network())
     whole.update(experience())
     tensors, counters = whole.state()
     tensors, counters = {name: value.clone() for name, value in tensors.items()}, dict(counters)
-    other = Learner(PolicyNetwork(NetworkShape(hidden=(16, 16)), seed=99), settings, seed=7)
+    other = learner(PolicyNetwork(NetworkShape(hidden=(16, 16)), seed=99))
     other.update(experience())  # ... whose own past must not show
     other.update(experience())
     other.restore(tensors, counters)
@@ -187,23 +189,14 @@ def test_learner_restores_exactly(settings):
     assert not same(whole.state()[0], tensors), "restoring must copy: going on changes no saved tensor"
 
 
-@pytest.mark.parametrize("minibatch", [7, 64, 10_000])
+@pytest.mark.parametrize("minibatch", [7, 10_000])
 def test_minibatches_cover_every_decision(minibatch):
     learner = Learner(network(), replace(PPO, minibatch=minibatch, epochs=2), seed=7)
-    assert experience().size % 7 and experience().size % 64
+    assert experience().size % 7
     metrics = learner.update(experience())
     assert all(np.isfinite(list(metrics.values())))
     steps = 2 * -(-experience().size // minibatch)
     assert learner.state()[0]["optimizer.0.step"].item() == steps
-
-
-def test_the_metrics_of_the_first_epoch_are_those_of_the_policy_that_played():
-    learner = Learner(network(), replace(PPO, minibatch=10_000, epochs=1), seed=7)
-    metrics = learner.update(experience())
-    assert metrics["kl"] == pytest.approx(0, abs=1e-6)
-    assert metrics["policy_loss"] == pytest.approx(0, abs=1e-5)  # standardized advantages have mean zero
-    # A new network is nearly uniform: entropies are between that of three acts alone and of five with all items.
-    assert np.log(3) < metrics["entropy"] < np.log(5) + np.log(5**3)
 
 
 def test_annealing_takes_rate_and_entropy_to_zero_over_all_decisions():
@@ -230,42 +223,6 @@ def test_no_experience_changes_nothing(settings):
     assert learner.state()[1] == {"updates": 0, "decisions": 0}
 
 
-@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
-def test_single_decision_update_is_finite(settings):
-    made = experience()
-    row = int(made.slot[0])
-    single = made._replace(
-        **{name: getattr(made, name)[:1] for name in ("features", "mask", "act", "oA", "log_prob", "value", "slot")},
-        reward=torch.zeros_like(made.reward),
-    )
-    assert row == single.slot.item()
-    for one in (single, made._replace(reward=torch.zeros_like(made.reward))):
-        learner = Learner(network(), settings, seed=7)
-        metrics = learner.update(one)
-        assert np.isfinite(list(metrics.values())).all()
-        assert all(torch.isfinite(value).all() for value in learner.network.state_dict().values())
-
-
-def test_unused_weights_do_not_change():
-    # REINFORCE has no value loss: the head's last row, the value, is none of its business.
-    learner = Learner(network(), REINFORCE, seed=7)
-    learner.update(experience())
-    before, after = weights(network()), weights(learner.network)
-    assert torch.equal(before["head.weight"][-1], after["head.weight"][-1])
-    assert torch.equal(before["head.bias"][-1], after["head.bias"][-1])
-    assert not torch.equal(before["head.weight"][:-1], after["head.weight"][:-1])
-    # Nor do the choices that no position allowed get a gradient in either: AGREE opening a game, items beyond the pool.
-    for settings in (PPO, REINFORCE):
-        learner = Learner(network(), replace(settings, ent=0.1, vf=0.0), seed=7)
-        made = experience()
-        capped = made._replace(mask=made.mask.clone(), oA=torch.zeros_like(made.oA))
-        capped.mask[:, 1:, 1:] = False  # nothing to be had of anything
-        metrics = learner.update(capped)
-        assert np.isfinite(list(metrics.values())).all() and metrics["entropy"] > 0
-        items = weights(learner.network)["head.bias"][5:-1]
-        assert torch.equal(items, torch.zeros_like(items))
-
-
 def test_the_seats_do_not_share_a_baseline():
     # Both seats earn the same in every one of their games, seat_0 more than seat_1: neither has anything to learn.
     made = experience()
@@ -285,28 +242,6 @@ def test_the_seats_do_not_share_a_baseline():
     assert metrics["policy_loss"] == pytest.approx(0, abs=0.05)  # 1.5 if rounding were scaled up
 
 
-@pytest.mark.parametrize(
-    ("settings", "updates"), [(PPO, 5), (replace(REINFORCE, lr=3e-3), 20)], ids=["ppo", "reinforce"]
-)
-def test_rewarded_acts_become_likelier(settings, updates):
-    made = experience()
-    # END is paid, everything else is not.
-    reward = torch.zeros_like(made.reward)
-    reward.view(-1)[made.slot[made.act == Act.END]] = 1.0
-    paid = made._replace(reward=reward)
-    learner = Learner(network(), settings, seed=7)
-
-    def ending() -> float:
-        with torch.no_grad():
-            logits, _ = learner.network(made.features)
-        return float(torch.softmax(logits[:, 0].masked_fill(~made.mask[:, 0], -1e9), dim=1)[:, Act.END].mean())
-
-    before = ending()
-    for _ in range(updates):
-        learner.update(paid)
-    assert ending() > before + 0.05
-
-
 def test_magnet_moves_by_its_share():
     """By hand: after two updates m2 = m0 + s (w1 - m0) + s (w2 - m1)."""
     settings = replace(PPO, kl=0.1, magnet=0.25)
@@ -322,36 +257,7 @@ def test_magnet_moves_by_its_share():
     assert not same(kept, weights(start)) and not same(kept, weights(learner.network))
 
 
-@pytest.mark.parametrize(("magnet", "whose"), [(0.0, "the first"), (1.0, "its own")])
-def test_magnet_zero_and_one(magnet, whose):
-    start = network()
-    learner = Learner(network(), replace(PPO, kl=0.1, magnet=magnet), seed=7, reference=copy_of(start))
-    learner.update(experience())
-    assert learner.reference is not None
-    assert same(weights(learner.reference), weights(start if whose == "the first" else learner.network))
-
-
-def test_kl_penalty_limits_self_play_drift():
-    away = []
-    for pull in (1e-6, 10.0):
-        learner = Learner(network(), replace(PPO, lr=1e-2, kl=pull, magnet=0.1), 7, copy_of(network()))
-        for _ in range(4):
-            metrics = learner.update(experience())
-        away.append(metrics["reference_kl"])
-    assert away[1] < away[0] / 2
-
-
-# -- The learners' Adam is PyTorch's to the bit, and a process that learns does not load PyTorc
-
-
-LEARNS = """
-import sys
-from partners.learning.adam import Adam
-import torch
-weights = torch.nn.Linear(3, 2)
-Adam(weights.parameters(), 0.1).descend(weights(torch.ones(1, 3)).sum(), 0.5)
-print("torch._dynamo" in sys.modules)
-"""
+# -- The learners' Adam is PyTorch's to the bit ------------------------------------------------------------------------
 
 
 def descend_by_pytorch(optimizer: torch.optim.Adam, loss: torch.Tensor) -> None:
@@ -389,12 +295,6 @@ def test_adam_equals_pytorch():
     assert torch.equal(own, theirs)
 
 
-@pytest.mark.slow
-def test_adam_loads_no_compiler():
-    done = subprocess.run([sys.executable, "-c", LEARNS], capture_output=True, text=True, env=HERE, check=True)
-    assert done.stdout == "False\n"
-
-
 def test_step_does_not_depend_on_the_strides_of_a_gradient():
     factors, made = torch.randn(5, 3), []
     for transposed in (True, False):
@@ -419,13 +319,6 @@ def small_network(seed: int = 2) -> PolicyNetwork:
 def imitated() -> Experience:
     plan = Practice(open_source("lewis", split="train"), Rules(), decisions=100, games=40, seed=5)
     return practice(small_network(), [Opponent(seat_occupant("heuristic"), 1.0)], plan, update=0, games_before=0)[0]
-
-
-def test_reservoir_fills_in_order():
-    places, rows = reservoir_places(10, 0, 7, generator(1, "x"))
-    assert places.tolist() == rows.tolist() == [*range(7)]
-    places, rows = reservoir_places(10, 7, 500, generator(1, "x"))
-    assert len(set(places.tolist())) == len(places) == 10 and rows.max() > 400
 
 
 def test_reservoir_is_uniform():
@@ -472,23 +365,3 @@ def test_learner_state_plays_average_policy(imitated):
     assert all(torch.equal(value, played[name]) for name, value in learner.average.network.state_dict().items())
     assert all(torch.equal(value, responds[name]) for name, value in learner.network.state_dict().items())
     assert any(not torch.equal(value, responds[name]) for name, value in played.items())
-
-
-def test_average_policy_restores_exactly(imitated):
-    def made(seed: int) -> Learner:
-        own = replace(SETTINGS, minibatch=32)
-        return Learner(small_network(seed), own, 7, average=AveragePolicy(small_network(seed), own, 7, 150, 0.1))
-
-    whole, other = made(2), made(9)
-    for _ in range(2):
-        whole.update(imitated)
-    tensors, counters = whole.state()
-    tensors = {name: value.clone() for name, value in tensors.items()}
-    other.update(imitated)
-    other.restore(tensors, dict(counters))
-    for _ in range(2):
-        assert whole.update(imitated) == other.update(imitated)
-    ends = whole.state()[0], other.state()[0]
-    assert ends[0].keys() == ends[1].keys() and all(
-        torch.equal(value, ends[1][name]) for name, value in ends[0].items()
-    )

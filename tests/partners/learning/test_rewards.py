@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.batch import Games
-from dond_marl.errors import InputError
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
@@ -43,7 +42,6 @@ torch.set_num_threads(1)
 
 LEWIS = open_source("lewis", split="train")
 POINTS = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=8)
-DIALS: list[Reward] = [Own(), SocialValue(45), SocialValue(-130), Inequity(2, 0.5), Spite(), Spite(3), PartnerSeeker()]
 
 
 def some_games(size: int = 4) -> Games:
@@ -66,16 +64,12 @@ def paid(reward: Reward, earned: object) -> np.ndarray:
     ("spec", "expected"),
     [  # one game in which seat_0 earned 8 and seat_1 earned 3
         ("own", (8, 3)),
-        ("svo(0)", (8, 3)),
         ("svo(90)", (3, 8)),
         ("svo(45)", (11 / math.sqrt(2), 11 / math.sqrt(2))),
         ("svo(-45)", (5 / math.sqrt(2), -5 / math.sqrt(2))),
-        ("svo(180)", (-8, -3)),
         ("inequity(envy=2, guilt=0.5)", (8 - 0.5 * 5, 3 - 2 * 5)),
-        ("inequity(envy=0, guilt=1)", (3, 3)),
         ("spite", (5, -5)),
         ("spite(weight=0.5)", (6.5, -1)),
-        ("spite(0)", (8, 3)),
         ("partner_seeker", (11, 11)),
     ],
 )
@@ -83,23 +77,6 @@ def test_rewards_match_their_formulas(spec, expected):
     assert paid(reward_of(spec), [(8, 3)])[0] == pytest.approx(expected)
     assert paid(reward_of(spec), [(3, 8)])[0] == pytest.approx(expected[::-1]), "seats exchanged, pay exchanged"
     assert paid(reward_of(spec), [(0, 0)]) == pytest.approx(0), "no deal pays nothing under every one of these"
-
-
-@given(POINTS)
-def test_zero_angle_and_weight_equal_own_points(points):
-    earned = np.array(points)
-    for spec in ("own", "svo(0)", "inequity(envy=0, guilt=0)", "spite(0)"):
-        assert (paid(reward_of(spec), earned) == earned).all()
-
-
-@given(st.floats(0, 10), st.floats(-180, 180), st.floats(0, 10), st.floats(0, 1))
-def test_equal_split_has_no_inequity(points, angle, envy, guilt):
-    split = [(points, points)]
-    assert paid(Inequity(envy, guilt), split)[0] == pytest.approx((points, points))
-    assert paid(Spite(1), split)[0] == pytest.approx((0, 0))
-    for reward in (SocialValue(angle), PartnerSeeker()):
-        first, second = paid(reward, split)[0]
-        assert first == second
 
 
 @given(POINTS, st.floats(-180, 180), st.floats(0, 10), st.floats(0, 1), st.floats(0, 10))
@@ -110,19 +87,6 @@ def test_pay_stays_finite_and_within_the_documented_range(points, angle, envy, g
         assert np.isfinite(given_out).all() and low <= given_out.min() and given_out.max() <= high
 
 
-@pytest.mark.parametrize("reward", DIALS, ids=str)
-def test_rewards_are_per_game(reward):
-    games = some_games(60)
-    earned = points_of_ten(games.scores, games.scenarios.pool_values)
-    earned.flags.writeable = False
-    whole = reward(games, earned, games.scenarios)
-    assert whole.shape == (60, 2) and whole.dtype == np.float64
-    for row in (0, 17, 59):
-        part = Games(*(value[row : row + 1] if isinstance(value, np.ndarray) else value for value in games))
-        part = part._replace(scenarios=games.scenarios.rows(slice(row, row + 1)))
-        assert (reward(part, earned[row : row + 1], part.scenarios) == whole[row]).all()
-
-
 # -- their names -----------------------------------------------------------------------------------------------------
 
 
@@ -130,11 +94,7 @@ def test_rewards_are_per_game(reward):
     ("spec", "name", "reward"),
     [
         ("own", "own", Own()),
-        ("own()", "own", Own()),
-        ("svo(45)", "svo(angle=45)", SocialValue(45)),
         (" svo( angle = -22.5 ) ", "svo(angle=-22.5)", SocialValue(-22.5)),
-        ("inequity(guilt=0.25, envy=1)", "inequity(envy=1, guilt=0.25)", Inequity(1, 0.25)),
-        ("spite(2)", "spite(weight=2)", Spite(2)),
         ("inequity(1, guilt=0.5)", "inequity(envy=1, guilt=0.5)", Inequity(1, 0.5)),
     ],
 )
@@ -149,12 +109,8 @@ def test_reward_names_are_canonical(spec, name, reward):
         ("spit", "no reward is called 'spit' (did you mean 'spite'?); known: inequity, "),
         ("svo", "the reward 'svo' needs angle, as in svo(angle=...)"),
         ("svo(400)", "angle must be a number in -180..180; got 400"),
-        ("svo(1, 2)", "a reward is written name or name(parameter=value, ...), such as own or svo(angle=45); got"),
         ("svo(angle=1, radius=2)", "the reward 'svo' does not take 'radius'; it takes angle"),
-        ("own(3)", "the reward 'own' does not take 'value'; it takes no parameters"),
-        ("spite(-1)", "weight must be a number in 0..10; got -1"),
         ("", "a reward is written"),
-        (3, "a reward is written"),
     ],
 )
 def test_unknown_rewards_are_refused(spec, message):
@@ -183,32 +139,12 @@ def test_rewards_change_pay_not_scores():
     assert (sought >= own).all() and sought_score.paid > own_score.paid + 0.5
 
 
-def write(array: np.ndarray) -> None:
-    array[...] = 1
-
-
-def leave() -> None:
-    raise SystemExit(0)
-
-
-def refuse() -> None:
-    raise InputError("of the reward's own")
-
-
 WRONG = {
     "nan": lambda games, earned: earned * math.nan,
-    "inf": lambda games, earned: earned + math.inf,
-    "huge": lambda games, earned: earned + 1e300,
     "one seat": lambda games, earned: earned[:, 0],
-    "texts": lambda games, earned: earned.astype(str),
-    "complex": lambda games, earned: earned + 1j,
     "nothing": lambda games, earned: None,
-    "writes points": lambda games, earned: write(earned),
-    "writes games": lambda games, earned: write(games.scores),
-    "writes scenarios": lambda games, earned: write(games.scenarios.counts),
+    "writes points": lambda games, earned: np.copyto(earned, 1),
     "raises": lambda games, earned: earned["none"],
-    "exits": lambda games, earned: leave(),
-    "refuses": lambda games, earned: refuse(),
 }
 
 

@@ -16,15 +16,13 @@ from dond_marl.occupants import Spec
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Traits, Turns, decide
-from hints import ExpertHinter, HintSchedule, RandomHinter
+from hints import ExpertHinter, HintSchedule
 from league.play.hinters import (
     describe_hints,
     hint_provider,
     hint_schedule,
-    hint_summary,
     league_hint_schedule,
     llm_spec,
-    no_hint_warning,
 )
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.sections import HintsConfig
@@ -132,13 +130,6 @@ def test_warning_if_all_hints_fail(services, tmp_path, capsys):
     assert out.count("NO HINT") >= 2, "after the first update, and at the end"
 
 
-def test_no_warning_if_most_hints_arrive():
-    assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None
-    assert no_hint_warning(Counter()) is None
-    assert "9 illegal, 1 budget" in str(no_hint_warning(Counter(asked=10, illegal=9, budget=1)))
-    assert "3 available (75.0%)" in hint_summary(Counter(asked=4, available=3, illegal=1))
-
-
 # ---------------------------------------------------------------- settings
 
 
@@ -148,9 +139,6 @@ def test_no_warning_if_most_hints_arrive():
         (["hints.mode=expert", "hints.privileged=true"], "hints.privileged"),
         (["hints.provider=openai"], "hints.provider: provider openai needs options"),
         (["hints.options={modle: x}"], "'llm' does not take 'modle'"),
-        (["hints.provider=hal"], "must be one of auto, groq, openai, hf, python; got 'hal'"),
-        (["hints.dropout=1.5"], "hints.dropout: must be a number in 0..1"),
-        (["hints.max_requests=0"], "an integer above 0"),
     ],
 )
 def test_invalid_settings_are_refused(changes, reason):
@@ -221,16 +209,8 @@ def test_seat_does_not_see_privileged_values():
 
 
 def test_reports_of_privileged_runs_are_marked(tmp_path, model, capsys):
-    assert (
-        train(
-            tmp_path,
-            "hints.provider=hf",
-            f"hints.models.hf={model}",
-            "hints.privileged=true",
-            "training.num_train_steps=40",
-        )
-        == 0
-    )
+    more = ("hints.provider=hf", f"hints.models.hf={model}", "hints.privileged=true", "training.num_train_steps=40")
+    assert train(tmp_path, *more) == 0
     assert capsys.readouterr().out.count("PRIVILEGED") >= 3  # at the start, with the score, with the hints in practice
 
 
@@ -253,16 +233,6 @@ def test_withheld_hints_are_counted_and_not_queried():
     assert (features[told] == all_features[told]).all(), "the others are what they would have been"
 
 
-def test_withhold_all_or_none():
-    turns = GameBatch(SCENARIOS).turns(np.zeros((30, 8)), np.zeros((30, 8)))
-    never = HintSchedule(RandomHinter(), dropout=1)
-    assert not never.hint_features(turns).any() and +never.tally == Counter(withheld=30)
-    assert HintSchedule(RandomHinter()).hint_features(turns)[:, 9].all()
-    for wrong in (-0.1, 1.1, True, "half"):
-        with pytest.raises(ValueError, match="dropout"):
-            HintSchedule(RandomHinter(), dropout=wrong)
-
-
 def test_hints_are_withheld_only_in_training():
     hints = HintsConfig(mode="expert", dropout=0.5)
     schedule = hint_schedule(hints)
@@ -278,10 +248,10 @@ def test_hints_are_withheld_only_in_training():
 def test_practices_in_one_process_share_model_and_budget():
     told = {"mode": "llm", "provider": "groq", "max_requests": 7, "options": {"max_seconds": 9.0}}
     first, second = (league_hint_schedule(HintsConfig(**told, cadence_k=k, dropout=k / 10)) for k in (1, 2))
-    assert first.hinter is second.hinter and first.tally is not second.tally
+    assert first.hinter.partner is second.hinter.partner and first.tally is not second.tally
     assert (second.cadence_k, second.dropout) == (2, 0.2)
-    assert league_hint_schedule(HintsConfig(**{**told, "max_requests": 8})).hinter is not first.hinter
+    assert league_hint_schedule(HintsConfig(**{**told, "max_requests": 8})).hinter.partner is not first.hinter.partner
     asked = [league_hint_schedule(HintsConfig(mode="expert", expert="llm(provider=groq)")) for _ in range(2)]
-    assert asked[0].hinter is asked[1].hinter, "an expert that is a language model has a budget too"
+    assert asked[0].hinter.partner is asked[1].hinter.partner, "an expert that is a language model has a budget too"
     free = [league_hint_schedule(HintsConfig(mode="random")) for _ in range(2)]
     assert free[0].hinter is not free[1].hinter and league_hint_schedule(HintsConfig()) is None

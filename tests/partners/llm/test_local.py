@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 import socket
-import subprocess
-import sys
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
@@ -32,7 +31,7 @@ from partners.llm.local.legal_lines import Branch, legal_lines
 from partners.llm.local.model import LocalModel, fingerprint, load_model
 from partners.llm.occupant import llm
 from partners.llm.partner import LLMPartner, LocalLLMPartner
-from partners.llm.prompt import SYSTEM, Template, disagree_rule, load_template, openings, sort_by_value
+from partners.llm.prompt import SYSTEM, Template, load_template, openings, sort_by_value
 from partners.llm.reply import Legal, LegalReply, legal_rows, read_reply, reply_line
 from partners.provenance import identity
 from tests.partners.llm.test_partner import Model
@@ -174,12 +173,6 @@ def test_draws_match_probabilities(folder):
     )
 
 
-def test_one_legal_line_needs_no_model():
-    told = legal_lines(Legal((0, 0, 0), (4,)), lambda texts: [[ord(letter) for letter in text] for text in texts])
-    assert choose(None, batch([[1]]), [told.tree], 0.0, np.zeros(1), tally=Counter()).probability.tolist() == [1.0]
-    assert score(None, batch([[1]]), [told], tally=Counter())[0].tolist() == [1.0]
-
-
 # ---------------------------------------------------------------- in a seat
 
 
@@ -196,11 +189,9 @@ def test_partner_contract(folder):
 
 def test_memoryless_trait_without_history(folder):
     local = client(folder)
-    for cap in (0, 1):
-        told = LocalLLMPartner(local, local, history_cap=cap)
-        assert told.traits.memoryless and told.traits.deterministic and not told.traits.remote
-        check_partner(told, max_count=4, games=3, sources=("lewis",), variants=((Rules(5, "rejects"), False),))
-    assert not LocalLLMPartner(local, local, history_cap=2).traits.memoryless
+    told = LocalLLMPartner(local, local, history_cap=1)
+    assert told.traits.memoryless and not LocalLLMPartner(local, local, history_cap=2).traits.memoryless
+    check_partner(told, max_count=4, games=3, sources=("lewis",), variants=((Rules(5, "rejects"), False),))
 
 
 def test_probabilities_of_legal_acts_sum_to_one(folder):
@@ -241,26 +232,13 @@ def test_pickle_holds_settings_only(folder):
 
 
 def test_identity_is_the_hash_of_the_folder(folder, tmp_path):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert client(folder).identity == client(tmp_path).identity
     assert str(folder) not in json.dumps(dict(client(folder).identity))
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     assert fingerprint(tmp_path) != fingerprint(folder)
     assert client(folder, temperature=1.0).identity != client(folder).identity
-
-
-def test_replies_are_recorded_and_replayed(folder, tmp_path):
-    turns, cache = answering(), str(tmp_path / "replies.sqlite")
-    played = []
-    for mode in ("record", "replay"):
-        player = llm("hf", str(folder), cache=cache, cache_mode=mode)
-        played.append(player.act(turns))
-        counted = player.client.tally
-        player.client.close()
-    assert all((one == other).all() for one, other in zip(*(said[:4] for said in played), strict=True))
-    assert counted["cache_misses"] == counted["replies"] == 0
 
 
 @pytest.mark.parametrize(
@@ -281,21 +259,6 @@ def rendering(template: str | dict) -> LocalModel:
 
 
 DATED = "{% if strftime_now is defined %}Today: {{ strftime_now('%d %b %Y, %B %-d, %Y-%m-%d, %F') }}\n{% endif %}"
-BEGINNINGS = (
-    "",
-    "  \n",
-    "  {% if true %}a{% endif %}\n",
-    "{%- set x = 1 %}\n",
-    "\n\n  {# a #}  x",
-)
-
-
-@pytest.mark.parametrize("begins", BEGINNINGS)
-def test_chat_template_is_rendered_as_by_transformers(begins):
-    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": " a\nb "}]
-    read = rendering(begins + CHAT)
-    expected = read.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    assert read.render_chat(messages) == expected
 
 
 def test_date_in_a_chat_template_is_fixed():
@@ -303,39 +266,16 @@ def test_date_in_a_chat_template_is_fixed():
     assert text.startswith("Today: 26 Jul 2024, July 26, 2024-07-26, 2024-07-26\n<|user|>")
 
 
-LAST_ONLY = (
-    "{% set message = messages[-1] %}{% if message.role == 'user' %}<|user|>\n{{ message.content | trim }}\n{% endif %}"
-)
-FIRST_ONLY = "<|{{ messages[0].role }}|>\n{{ messages[0].content }}\n"
-
-
-@pytest.mark.parametrize("template", [LAST_ONLY, FIRST_ONLY])
-def test_chat_template_with_one_message(template, tmp_path):
-    """Where the template has no use for a system message next to the question, both are one."""
-    read = rendering(template)
-    text = read.tokenizer.decode(read.prompts(["Pool 1 \n"])[0])
-    assert text.startswith(f"<|user|>\n{SYSTEM}\n\nPool 1")
-
-
 @pytest.mark.parametrize(
     "template",
     [
         "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}",  # it wants a list of parts
-        "{% for message in messages if message.role == 'system' %}{{ message.content }}{% endfor %}",
         "{{ raise_exception('never') }}",
-        "{% if %}",
-        {"tools": CHAT},
     ],
 )
 def test_unusable_chat_template_is_refused(template):
-    read = rendering(template)
-    for ask in (
-        lambda: read.prompts(["Pool 1 " * 50]),
-        lambda: read.render_chat([{"role": "user", "content": "Pool" * 99}]),
-    ):
-        with pytest.raises(SetupError, match="chat template of the model m ") as caught:
-            ask()
-        assert "\n" not in str(caught.value)
+    with pytest.raises(SetupError, match="chat template of the model m "):
+        rendering(template).prompts(["Pool 1 " * 50])
 
 
 def test_start_token_is_added_once(tmp_path):
@@ -383,18 +323,9 @@ def test_model_code_is_never_run(tmp_path):
     assert not mark.exists()
 
 
-def test_pickled_weights_are_not_read(tmp_path):
-    folder = tiny_model(tmp_path, "gpt2")
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(SetupError, match="safetensors"):
-        client(folder).complete(asks())
-
-
-@pytest.mark.parametrize("damage", ["model.safetensors", "config.json", "tokenizer.json"])
-def test_damaged_model_raises_setup_error(damage, folder, tmp_path):
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / damage).write_bytes((tmp_path / damage).read_bytes()[:100])
+def test_damaged_model_raises_setup_error(folder, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(SetupError, match="cannot be") as caught:
         client(tmp_path).complete(asks())
     assert "\n" not in str(caught.value)
@@ -410,17 +341,6 @@ def test_setup_errors_name_the_remedy(folder, tmp_path):
             client(folder, **wrong)
     with pytest.raises(ValueError, match="model must"):
         LocalSettings(" ")
-
-
-def test_spec_loads_no_heavy_library(folder):
-    code = (
-        "import sys, partners, partners.llm.remote.client; from partners.llm.occupant import llm; "
-        f"llm('hf', {str(folder)!r}); llm('groq'); "
-        "print([m for m in ('torch', 'transformers', 'groq', 'httpx') if m in sys.modules])"
-    )
-    root = Path(__file__).resolve().parents[3]
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
-    assert process.stdout.strip() == "[]"
 
 
 # ---------------------------------------------------------------- items sorted by value
@@ -465,11 +385,9 @@ def test_sorted_items_share_prompts():
 
 def test_items_are_not_sorted_in_games_with_messages():
     """A message about “hats” means hats."""
-    table = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40))
-    for talk in (False, True):
-        turns = table.turns() if talk else third_turn(ORDERS[3])
-        kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA
-        assert (kept[:, :2] == 0).all() == talk
+    turns = GameBatch(replace_names(ORDERS[3]), Rules(6, message_length=40)).turns()
+    kept = LLMPartner(Model(keeps_the_last), sorted_items=True).act(turns).oA
+    assert (kept[:, :2] == 0).all() and kept[:, 2].any()
 
 
 @pytest.mark.parametrize("sorted_items", [False, True])
@@ -527,18 +445,6 @@ def test_common_prefix_is_read_once(chat, tmp_path):
     assert keeping.tally["read_tokens"] - before < remaining + 40 * len(later), "it was kept from the asks before"
 
 
-def test_logits_input_is_contiguous(tmp_path):
-    """Without gradients PyTorch multiplies a slice row by row: 100 times slower."""
-    reading, shapes = LocalClient(LocalSettings(str(tiny_model(tmp_path, "llama")))), []
-    head = reading.load().model.get_output_embeddings()
-    head.register_forward_pre_hook(
-        lambda _module, inputs: shapes.append((inputs[0].shape[0], inputs[0].is_contiguous()))
-    )
-    reading.complete(asks(LONG, 12)[:8])
-    assert max(rows for rows, _ in shapes) > 1
-    assert all(is_contiguous for _, is_contiguous in shapes)
-
-
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind not in UNLIKE)) for kind in SMALL]
 )
@@ -551,27 +457,6 @@ def test_prefix_cache_keeps_probabilities(kind, tmp_path):
         assert np.abs(one - other).max() < 1e-5
     reads_less = keeping.tally["read_tokens"] < reading_all.tally["read_tokens"]
     assert reads_less == (kind not in ("bloom", "mistral"))
-
-
-def test_openings_per_disagree_rule():
-    shipped = load_template()
-    ends, rejects = openings(shipped)
-    assert disagree_rule(Rules()) in ends and disagree_rule(Rules(disagree="rejects")) in rejects
-    assert ends.endswith("Pool: ") and len(ends) > 0.8 * len(shipped.text.split("Pool: {")[0])
-    assert openings(Template("Pool {counts_csv}")) == ["Pool "]
-
-
-@pytest.mark.parametrize("kind", ["llama", "bloom"])
-def test_small_batches_give_the_same_answers(kind, tmp_path):
-    folder = tiny_model(tmp_path, kind)
-    queries = asks(LONG, 6)
-    large, small = (
-        LocalClient(LocalSettings(str(folder), temperature=1.0, batch=size), openings=openings(LONG))
-        for size in (64, 2)
-    )
-    for one, other in zip(large.scores(queries), small.scores(queries), strict=True):
-        assert np.abs(one - other).max() < 1e-6
-    assert [reply.text for reply in large.complete(queries)] == [reply.text for reply in small.complete(queries)]
 
 
 def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path):

@@ -36,7 +36,6 @@ from partners.llm.prompt import (
     disagree_rule,
     load_template,
     variables,
-    with_correction,
 )
 from partners.llm.reply import Legal, LegalReply, Reason, legal_rows, read_reply, reply_line
 
@@ -73,9 +72,7 @@ def test_short_prompt_has_every_fact():
         assert fact in short
     for act in Act:
         assert f"{int(act)} {act.name}:" in template.text
-    assert len(template.text) < 950 < 2100 < len(load_template().text)
-    assert len(short) < len(full) / 2
-    assert len(brief) < len(short) / 2 + 50  # for models that are trained on it: no history, no format
+    assert len(brief) < len(short) < len(full)
     (example,) = re.findall(r'\{"act_type.*\}', template.text)
     assert isinstance(read_reply(example, Legal((1, 1, 1), (0,))), LegalReply)
 
@@ -89,13 +86,6 @@ def test_prompt_name_and_path_exclude_each_other(tmp_path, monkeypatch):
     with pytest.raises(PromptError, match=r"path 'mine\.txt'"):
         load_template("mine.txt", "short")
     assert llm("openai", "m", "http://127.0.0.1:9/v1", prompt="short").template == load_template(shipped="short")
-
-
-@pytest.mark.parametrize("shipped", SHIPPED)
-def test_shipped_prompts_are_not_adversarial(shipped):
-    text = load_template(shipped=shipped).text.lower()
-    assert "own points" in text and "get 0" in text
-    assert not re.search(r"beat|win|defeat|opponent|more than (the|your) partner", text)
 
 
 def test_worked_examples_are_legal():
@@ -186,50 +176,23 @@ def test_hidden_values_do_not_change_the_prompt(reveal, shipped):
                 table.step(said)
 
 
-def test_rows_are_rendered_independently():
-    table = GameBatch(open_source("uniform").draw(np.random.Generator(np.random.SFC64(1)), 16))
-    table.step(decide(np.zeros(16), np.zeros((16, 3))))
-    turns, template = table.turns(), load_template()
-    alone = [template.render(turns.rows(np.array([row])))[0] for row in range(16)]
-    assert template.render(turns) == alone
-
-
 def test_only_variables_are_filled_in():
     template = Template('{"act_type": 0} {turns} {} { } {"{p}": [{counts_csv}]} {{turns}} {3}')
     assert template.render(turn_of(State(POOL), prior="")) == ['{"act_type": 0} 10 {} { } {"hidden": [1,2,3]} {10} {3}']
 
 
-def test_substitution_is_not_recursive(monkeypatch):
-    monkeypatch.setattr("partners.llm.prompt.HIDDEN", "{turns}")
-    assert Template("{p}").render(turn_of(State(POOL), prior="")) == ["{turns}"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{turn}", "{counts_csv.__class__}", "{turns!r}", "{p:>10}", "{ turns }", "{history}", "{self}", "{nom_été}"],
-)
-def test_unknown_variable_is_refused(text):
-    with pytest.raises(PromptError, match=r"line 2: .*counts_csv, "):
-        Template(f"Pool {{counts_csv}}\n{text}", "here")
-    with pytest.raises(PromptError, match=r"did you mean \{turns\}\?"):
-        Template("{turn}")
+def test_unknown_variable_is_refused():
+    with pytest.raises(PromptError, match=r"line 2: .*did you mean 'turns'.*counts_csv, "):
+        Template("Pool {counts_csv}\n{turn}", "here")
 
 
 def test_unusable_prompt_file(tmp_path):
-    for content, reason in ((b"", "is empty"), (b" \n", "is empty"), (b"ok \xff", "must be UTF-8 text; byte 3 is not")):
+    for content, reason in ((b" \n", "is empty"), (b"ok \xff", "must be UTF-8 text; byte 3 is not")):
         (tmp_path / "p.txt").write_bytes(content)
         with pytest.raises(PromptError, match=rf"p\.txt {reason}"):
             load_template(tmp_path / "p.txt")
     with pytest.raises(PromptError, match=r"none\.txt"):
         load_template(tmp_path / "none.txt")
-
-
-@pytest.mark.parametrize("reason", list(Reason))
-def test_correction_per_reason(reason):
-    asked = with_correction("Play.", reason)
-    assert asked.startswith("Play.\n\n")
-    assert asked.endswith("on a single line.\n")
-    assert len({with_correction("Play.", other) for other in Reason}) == len(Reason)
 
 
 # -- The reply parser
@@ -241,52 +204,27 @@ OFFERED = Legal((2, 1, 0), ALL)
 GOOD = '{"act_type": 0, "oA": [2, 1, 0], "confidence": 0.5}'
 
 BAD = {
-    Reason.EMPTY: ["", " ", "\n", "\r\n\t "],
-    Reason.TRUNCATED: [
-        "{",
-        '{"act_type": 0, "oA": [2, 1',
-        '{"act_type": 0, "oA": [2, 1, 0], "confidence": 0.5',
-    ],
+    Reason.EMPTY: ["", "\r\n\t "],
+    Reason.TRUNCATED: ["{", '{"act_type": 0, "oA": [2, 1'],
     Reason.UNPARSABLE: [
         "I agree.",
-        "act_type: 0, oA: [2, 1, 0], confidence: 0.5",
         f"```json\n{GOOD}\n```",
         f"Sure! {GOOD}",
         f"<think>hm</think>{GOOD}",
-        f'"{GOOD}"',
-        "\ufeff" + GOOD,  # a byte order mark
-        GOOD.replace('"', "'"),
         GOOD.replace("0.5", "NaN"),
-        GOOD.replace("}", ",}"),
         "[" * 100_000,
         "a" * 1_000_000,
     ],
-    Reason.WRONG_KEYS: [
-        "{}",
-        '{"act_type": 2, "confidence": 0.5}',
-        GOOD.replace("}", ', "why": "it is fair"}'),
-        GOOD.replace("}", ', "act_type": 2}'),
-    ],
+    Reason.WRONG_KEYS: ['{"act_type": 2, "confidence": 0.5}', GOOD.replace("}", ', "act_type": 2}')],
     Reason.WRONG_TYPE: [
         GOOD.replace(": 0,", ": true,"),
-        GOOD.replace(": 0,", ': "PROPOSE",'),
-        GOOD.replace("[2, 1, 0]", "null"),
         GOOD.replace("[2, 1, 0]", "[2, 1]"),
         GOOD.replace("[2, 1, 0]", "[true, 1, 0]"),
         GOOD.replace("0.5", "true"),
     ],
-    Reason.OUT_OF_RANGE: [
-        GOOD.replace(": 0,", ": 5,"),
-        GOOD.replace(": 0,", f": {'9' * 4000},"),
-        GOOD.replace("[2", "[-1"),
-        GOOD.replace("[2", f"[-{'9' * 4000}"),
-    ],
-    Reason.ILLEGAL: [
-        GOOD.replace("[2", "[3"),
-        GOOD.replace(": 0,", ": 1,").replace("[2", "[10"),
-        '{"act_type": 2, "oA": [0, 0, 0], "confidence": 1}',
-    ],
-}  # fmt: skip
+    Reason.OUT_OF_RANGE: [GOOD.replace(": 0,", f": {'9' * 4000},"), GOOD.replace("[2", "[-1")],
+    Reason.ILLEGAL: [GOOD.replace("[2", "[3"), '{"act_type": 2, "oA": [0, 0, 0], "confidence": 1}'],
+}
 LINES = [(reason, line) for reason, lines in BAD.items() for line in lines]
 
 
@@ -294,20 +232,15 @@ LINES = [(reason, line) for reason, lines in BAD.items() for line in lines]
 def test_bad_line_reason(reason, line):
     assert read_reply(line, OPENING) is reason
     lenient = read_reply(line, OPENING, reading="lenient")
-    assert lenient is reason or "`" in line or "<think>" in line or "\ufeff" in line
+    assert lenient is reason or "`" in line or "<think>" in line
 
 
-WHITE = [f" {GOOD}\n", f"\t{GOOD}\r\n", GOOD.replace(" ", ""), GOOD.replace(",", " ,"), GOOD.replace(", ", ",\r\n")]
+def test_white_space_is_ignored():
+    for line in (GOOD, f"\t{GOOD}\r\n", GOOD.replace(" ", ""), json.dumps(json.loads(GOOD), indent=2)):
+        assert read_reply(line, OPENING) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
 
 
-@pytest.mark.parametrize("line", [GOOD, *WHITE, json.dumps(json.loads(GOOD), indent=2)])
-def test_white_space_is_ignored(line):
-    assert read_reply(line, OPENING) == LegalReply(Action(Act.PROPOSE, (2, 1, 0)), 0.5)
-
-
-@pytest.mark.parametrize(
-    ("said", "read"), [("3.5", 1), ("1.0001", 1), ("95", 1), ("1e999", 1), ("-0.1", 0), ("-1e999", 0)]
-)
+@pytest.mark.parametrize(("said", "read"), [("95", 1), ("1e999", 1), ("-0.1", 0)])
 def test_confidence_is_clipped_and_noted(said, read):
     action = Action(Act.PROPOSE, (2, 1, 0))
     assert read_reply(GOOD.replace("0.5", said), OPENING) == LegalReply(action, read, ("confidence_clipped",))
@@ -316,14 +249,9 @@ def test_confidence_is_clipped_and_noted(said, read):
 THOUGHT = "<think>The hats {2} are worth\nmore, so [2, 1, 0].</think>\n"
 LENIENT = {
     f"```json\n{GOOD}\n```": ("let_pass_fence",),
-    f"```{GOOD}```": ("let_pass_fence",),
-    f"{THOUGHT}{GOOD}": ("let_pass_thinking",),
     f"{THOUGHT}\n```json\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
-    f"<think>{'hm ' * 15_000}</think>{GOOD}": ("let_pass_thinking",),
     f"The hats {{2}} are worth more.\n</think>\n\n{GOOD}": ("let_pass_thinking",),
-    f"hm</think>\n```JSON\n{GOOD}\n```": ("let_pass_thinking", "let_pass_fence"),
     f"\ufeff{GOOD}": (),
-    f"\ufeff```Json\n\ufeff{GOOD}\n```": ("let_pass_fence",),
 }
 
 
@@ -339,13 +267,8 @@ def test_lenient_reading_removes_fence_and_thinking(text):
     [
         f"Sure!\n```json\n{GOOD}\n```",
         f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```",
-        f"```python\n{GOOD}\n```",
-        f"```json\n{GOOD}",
         f"<think>hm{GOOD}",
         f"{THOUGHT}{THOUGHT}{GOOD}",
-        f"I say {THOUGHT}{GOOD}",
-        f"hm</think>hm</think>{GOOD}",
-        "```" + "\n " * 30_000,
     ],
     ids=lambda given: ascii(given)[:40],
 )
@@ -368,12 +291,6 @@ def test_reply_line_with_a_message_round_trip(message, reading):
     assert said.notes == (() if said.say == message else ("say_trimmed",))
     fenced = read_reply(f"```json\n{line}\n```", TALK, reading="lenient")
     assert fenced == said._replace(notes=("let_pass_fence", *said.notes))
-
-
-def test_message_that_is_cut_off():
-    line = reply_line(Action(Act.END), 1, "so {I} think [that]")
-    reasons = {read_reply(line[:end], TALK, reading="lenient") for end in range(1, len(line))}
-    assert reasons == {Reason.TRUNCATED}
 
 
 def test_key_order_and_integer_confidence():

@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from partners.llm.budget import Budget, Cost, Limits, Price
+from partners.llm.budget import Budget, Cost
 from partners.llm.cache import CachedClient
 from partners.llm.client import Failure, ModelReply, Query, SetupError
 from partners.llm.prompt import SYSTEM
-from partners.llm.remote.chat import legal_schema, request_body, retry_after
+from partners.llm.remote.chat import legal_schema, request_body
 from partners.llm.remote.client import Clock, Limiter, RemoteClient
 from partners.llm.remote.failures import RequestFailure
 from partners.llm.reply import Legal
 from partners.llm.service import GROQ_MODEL, TOKEN_LIMITS, ServiceSettings
-from tests.loopback import OK_LINE, FakeClock, Page, completion
+from tests.loopback import OK_LINE, FakeClock, Page, completion, without_proxy_and_key
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model 'm':RuntimeWarning")  # what failed is told once
 
@@ -36,6 +36,7 @@ LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
 ASK = Query("Your move.", LEGAL)
 SENTINEL = "gsk_TESTsentinel0123456789"
 HTML = Page(body="<html><body>Sign in</body></html>", headers={"content-type": "text/html"})
+CUT_OFF = '{"error": {"code": "json_validate_failed", "message": "max completion tokens", "failed_generation": ""}}'
 JSON_FAILED = '{"error": {"code": "json_validate_failed", "failed_generation": "I would say"}}'
 
 
@@ -44,49 +45,25 @@ def message(**fields: object) -> Page:
     return Page(body=json.dumps({"choices": [{"message": {"role": "assistant", **fields}, "finish_reason": "stop"}]}))
 
 
-def bad_reply(code: str, text: object, words: str = "Failed to call a function.") -> Page:
-    """Groq's error for a reply of the model's that it refused."""
-    return Page(400, json.dumps({"error": {"message": words, "code": code, "failed_generation": text}}))
-
-
-LIMIT = "max completion tokens reached before generating a valid document"
-
-
 CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
-OBJECT_CALL = {"function": {"name": "propose", "arguments": json.loads(OK_LINE)}}
 OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
     "200 with HTML": ([HTML], 4, [0.5, 1, 2], Failure.GARBLED),
-    "200 with nothing": ([Page()], 4, [0.5, 1, 2], Failure.GARBLED),
     "content None": ([completion(None)], 1, [], ""),
     "no choices": ([Page(body='{"choices": []}')], 4, [0.5, 1, 2], Failure.GARBLED),
-    "choices of the wrong kind": ([Page(body='{"choices": [7]}')], 4, [0.5, 1, 2], Failure.GARBLED),
-    "half a character": ([completion("\ud800!")], 1, [], "?!"),
-    "a megabyte": ([completion("a" * 10**6)], 1, [], "a" * 65_536),
     "finish length": ([completion("", finish="length")], 1, [], "cut"),
-    "302": ([Page(302, headers={"location": "http://127.0.0.1:9/"})], 1, [], Failure.REFUSED),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
-    "400 json_validate_failed without a text": ([Page(400, '{"error":{"code":"json_validate_failed"}}')], 1, [], ""),
-    "400 with another code": ([bad_reply("another", OK_LINE)], 1, [], OK_LINE),
-    "400 max completion tokens": ([bad_reply("json_validate_failed", "", LIMIT)], 1, [], "cut"),
+    "400 max completion tokens": ([Page(400, CUT_OFF)], 1, [], "cut"),
     "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
-    "refusal": ([message(content=None, refusal="I will not.", reasoning="hm")], 1, [], "I will not."),
     "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
-    "tool call with an object": ([message(tool_calls=[OBJECT_CALL])], 1, [], json.dumps(json.loads(OK_LINE))),
-    "senseless fields": ([message(content=7, tool_calls="abc", function_call=[], refusal={})], 1, [], ""),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
-    "408": ([Page(408)], 4, [0.5, 1, 2], Failure.SERVER),
     "429 Retry-After 1 once": ([Page(429, headers={"retry-after": "1"}), completion()], 2, [1], None),
     "429 without Retry-After": ([Page(429)], 4, [0.5, 1, 2], Failure.RATE_LIMIT),
-    "429 with a senseless Retry-After": ([Page(429, headers={"retry-after": "soon"}), completion()], 2, [0.5], None),
     "498": ([Page(498)], 4, [0.5, 1, 2], Failure.SERVER),
     "500": ([Page(500)], 4, [0.5, 1, 2], Failure.SERVER),
-    "502 with HTML": ([Page(502, HTML.body, HTML.headers)], 4, [0.5, 1, 2], Failure.SERVER),
     "503 Retry-After 2": ([Page(503, headers={"retry-after": "2"}), completion()], 2, [2], None),
-    "half a body": ([Page(body=completion().body, cut=30)], 4, [0.5, 1, 2], Failure.CONNECTION),
     "half a body once": ([Page(body=completion().body, cut=30), completion()], 2, [0.5], None),
-    "half an error": ([Page(500, "x" * 100, cut=30)], 4, [0.5, 1, 2], Failure.CONNECTION),
     "no answer at all": ([Page(delay=60)], 1, [], Failure.TIMEOUT),  # it may still be worked on
 }  # fmt: skip
 
@@ -135,46 +112,20 @@ def test_other_name_of_the_token_limit_is_tried_once(serve):
     ]  # fmt: skip
 
 
-def test_older_name_of_the_token_limit(serve, monkeypatch):
-    def answer(heard, number):
-        knows_name = "max_tokens" in heard.body
-        return completion() if knows_name else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
-
-    monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
-    service, client, _ = serve(answer, provider="groq")
-    assert [client.complete([ASK])[0].text for _ in range(3)] == [OK_LINE] * 3
-    assert len(service.heard) == 4
-
-
 # ---------------------------------------------------------------- the environment
 
-SOCKS, DEAD = "socks5://127.0.0.1:9", "http://127.0.0.1:9"
+
+def test_loopback_needs_no_proxy(serve, monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    _, client, _ = serve(completion())
+    assert client.complete([ASK])[0].text == OK_LINE
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("ALL_PROXY", SOCKS), ("HTTP_PROXY", DEAD), ("NO_PROXY", "[::1]"),
-     ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
-)  # fmt: skip
-def test_loopback_needs_no_proxy(serve, monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    service, *_ = serve(completion())
-    for host in ("127.0.0.1", "localhost", "0.0.0.0"):
-        url = service.url.replace("127.0.0.1", host)
-        with closing(RemoteClient(ServiceSettings("openai", "m", url, structure="text"))) as other:
-            assert other.complete([ASK])[0].text == OK_LINE
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("ALL_PROXY", "socks9://127.0.0.1:9"), ("NO_PROXY", "localhost,[::1]"), ("SSL_CERT_FILE", "/nonexistent/ca.pem")],
-)
-def test_unusable_proxies_and_certificates_are_a_setup_error(services, monkeypatch, name, value):
-    services(completion())  # without the proxies of the user
-    monkeypatch.setenv(name, value)
-    with pytest.raises(SetupError, match=rf"\${name}") as caught:
+def test_unusable_proxies_are_a_setup_error(monkeypatch):
+    without_proxy_and_key(monkeypatch)
+    monkeypatch.setenv("ALL_PROXY", "socks9://127.0.0.1:9")
+    with pytest.raises(SetupError, match=r"\$ALL_PROXY"):
         RemoteClient(ServiceSettings("openai", "m", "https://127.example.com/v1")).complete([ASK])
-    assert "\n" not in str(caught.value)
 
 
 def test_refused_connection_is_retried_at_no_cost(serve):
@@ -188,25 +139,11 @@ def test_refused_connection_is_retried_at_no_cost(serve):
             assert client.budget.spent == (4, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("demand", "seconds"),
-    [("1.5", 1.5), ("-5", 0), ("", None), ("nan", None), ("9" * 400, None), ("Wed, 21 Oct 2026 07:28:30 GMT", None)],
-)
-def test_retry_after(demand, seconds):
-    assert retry_after({"retry-after": demand}) == seconds
-
-
 def test_deadline_ends_attempts(serve):
     service, client, clock = serve([Page(500)], max_attempts=50, timeout_s=20, deadline_s=20, breaker_after=99)
     client.complete([ASK])
     assert clock.slept == [0.5, 1, 2, 4, 8]  # 15.5 s; 8 more would be too many
     assert len(service.heard) == 6
-
-
-def test_trickling_body_times_out(serve):
-    page = Page(body=completion().body, trickle=0.05)  # each byte comes in good time
-    _, client, _ = serve([page], clock=Clock(), max_attempts=1, timeout_s=0.3)
-    assert client.complete([ASK]) == [ModelReply(failure=Failure.TIMEOUT)]
 
 
 def test_failures_are_per_row(serve):
@@ -313,7 +250,7 @@ def test_concurrency_doubles_on_quick_replies_and_halves_on_failures():
 
 
 def test_request_budget_is_never_exceeded(serve):
-    budget = Budget(Limits(requests=20))
+    budget = Budget(requests=20)
     service, client, _ = serve([completion()], budget=budget)
     replies = client.complete([Query(f"{row}", LEGAL) for row in range(100)])
     assert len(service.heard) == 20 == budget.spent.requests
@@ -336,7 +273,7 @@ def test_token_and_money_budgets_are_never_exceeded(serve):
 
 
 def test_time_budget_is_never_exceeded(serve):
-    budget = Budget(Limits(seconds=0.3))
+    budget = Budget(seconds=0.3)
     _, client, _ = serve([Page(delay=9)], budget=budget, clock=Clock(), timeout_s=5)
     client.complete([ASK])
     assert 0.29 < budget.seconds < 2  # the service would take 9, the policy 5
@@ -368,18 +305,11 @@ def test_request_body(serve):
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"model": " "}, "model must be the name"),
         ({"provider": "hf", "base_url": "http://h/v1"}, "no other takes one"),
         ({"timeout_s": 10, "deadline_s": 5}, "deadline_s must be a number in 10..864000"),
-        ({"base_url": "127.0.0.1:8000"}, "http or https address"),
         ({"base_url": f"http://u:{SENTINEL}@host/v1"}, "keys belong into the environment"),
-        ({"base_url": f"http://host/v1?key={SENTINEL}"}, "keys belong into the environment"),
         ({"key_env": f"{SENTINEL}-{SENTINEL}"}, "not the key itself"),
-        ({"in_flight": 0}, "in_flight must be"),
         ({"extra": {"max_completion_tokens": 60_000}}, "extra must be"),
-        ({"extra": {"n": 9}}, "extra must be"),
-        ({"structure": "yaml"}, "structure must be"),
-        ({"max_usd": float("nan"), "prompt_price": 1, "completion_price": 1}, "max_usd must be"),
     ],
 )
 def test_invalid_settings_are_refused_without_showing_a_key(settings, reason):
@@ -392,11 +322,10 @@ def test_missing_or_malformed_key(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     with pytest.raises(SetupError, match=r"\$GROQ_API_KEY"):
         RemoteClient().complete([ASK])
-    for broken in (f"{SENTINEL} x", f"{SENTINEL}\x07", f"{SENTINEL}é", f"{SENTINEL}\nHost: x"):
-        monkeypatch.setenv("GROQ_API_KEY", broken)
-        with pytest.raises(SetupError, match=r"\$GROQ_API_KEY") as caught:
-            RemoteClient().complete([ASK])
-        assert SENTINEL not in str(caught.value)
+    monkeypatch.setenv("GROQ_API_KEY", f"{SENTINEL} x")
+    with pytest.raises(SetupError, match=r"\$GROQ_API_KEY") as caught:
+        RemoteClient().complete([ASK])
+    assert SENTINEL not in str(caught.value)
 
 
 def test_key_is_never_shown_or_stored(serve, monkeypatch, caplog, capfd, tmp_path):
@@ -495,24 +424,8 @@ def test_open_client_lets_the_interpreter_exit(serve):
 ONE = Cost(1, 100, 0)
 
 
-@pytest.mark.parametrize(
-    ("limits", "fitting"),
-    [
-        (Limits(requests=3), 3),
-        (Limits(tokens=350), 3),
-        (Limits(requests=9, tokens=200), 2),
-        (Limits(requests=0), 0),
-        (Limits(tokens=99), 0),
-    ],
-)
-def test_reserve_needs_the_worst_case(limits, fitting):
-    budget = Budget(limits)
-    assert [budget.reserve(ONE) for _ in range(12)] == [True] * fitting + [False] * (12 - fitting)
-    assert budget.spent == Cost()
-
-
 def test_settle_frees_the_rest():
-    budget = Budget(Limits(tokens=250))
+    budget = Budget(tokens=250)
     for _ in range(15):  # 10 tokens each: the last that fits leaves 100 for its worst case
         assert budget.reserve(ONE)
         budget.settle(ONE, Cost(1, 10, 0))
@@ -523,17 +436,16 @@ def test_settle_frees_the_rest():
 
 
 def test_money_is_exact():
-    price = Price(prompt=0.15, completion=0.60)  # US dollars per million tokens
-    one = price.cost(1000, 100)
+    one = ServiceSettings(prompt_price=0.15, completion_price=0.60).cost(1000, 100)
     assert one == Cost(1, 1100, 210_000_000)
     assert one.usd == 0.00021
-    budget = Budget(Limits(usd=0.0021))
+    budget = Budget(usd=0.0021)
     assert [budget.reserve(one) for _ in range(11)] == [True] * 10 + [False]
 
 
 def test_seconds_count_overlapping_waits_once():
     clock = [0.0]
-    budget = Budget(Limits(seconds=8), clock=lambda: clock[0])
+    budget = Budget(seconds=8, clock=lambda: clock[0])
     with budget.waiting():
         clock[0] = 3
         with budget.waiting():  # two at a time are no more than one
@@ -548,21 +460,3 @@ def test_seconds_count_overlapping_waits_once():
         clock[0] = 106
         assert not budget.reserve(ONE)
         assert budget.reserve(ONE) is False
-
-
-def test_threads_do_not_exceed_the_budget():
-    budget = Budget(Limits(requests=1000))
-    sent = []
-
-    def spend():
-        for _ in range(500):
-            if budget.reserve(ONE):
-                sent.append(1)
-                budget.settle(ONE, ONE)
-
-    threads = [threading.Thread(target=spend) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(sent) == 1000 == budget.spent.requests

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import ssl
-import struct
 import subprocess
-import threading
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 
 import pytest
 
@@ -24,10 +19,9 @@ from partners.llm.client import Failure, Query, SetupError
 from partners.llm.partner import LLMPartner
 from partners.llm.prompt import CORRECTIONS
 from partners.llm.remote.chat import request_body
-from partners.llm.remote.client import Clock, RemoteClient
 from partners.llm.reply import Legal, LegalReply, Reason, read_reply
 from partners.llm.service import ServiceSettings
-from tests.loopback import FakeClock, Page, completion, without_proxy_and_key
+from tests.loopback import Page, completion
 
 LEGAL = Legal((1, 2, 0), (0, 1, 3, 4))
 ASK = Query("Your move.", LEGAL)
@@ -137,16 +131,9 @@ def test_failed_probe_is_repeated(serve):
     assert client.structure == "json_schema"
 
 
-def test_probes_count_towards_the_budget(serve):
-    service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=2, structure="auto")
-    assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
-    assert len(service.heard) == client.budget.spent.requests == 2
-
-
-@pytest.mark.parametrize("code", ["tool_use_failed", "json_validate_failed"])
-def test_refused_generation_is_the_models_own_reply(serve, code):
+def test_refused_generation_is_the_models_own_reply(serve):
     def answer(heard, number):
-        error = {"message": "Failed.", "code": code, "failed_generation": '{"name": "propose"}'}
+        error = {"message": "Failed.", "code": "tool_use_failed", "failed_generation": '{"name": "propose"}'}
         is_corrected = CORRECTIONS[Reason.WRONG_KEYS] in heard.prompt
         return completion() if is_corrected else Page(400, json.dumps({"error": error}))
 
@@ -156,17 +143,6 @@ def test_refused_generation_is_the_models_own_reply(serve, code):
     assert (decisions.cause == Cause.FREE).all() and (decisions.act_type == Act.PROPOSE).all()
     assert +partner.tally == Counter(decisions=5, free=5, rejected_wrong_keys=5, re_asked=5)
     assert not client.tally["failed_refused"]
-
-
-# ---------------------------------------------------------------- how fast servers are
-
-
-@quiet
-def test_timed_out_request_is_not_repeated(serve):
-    service, client, _ = serve(Page(delay=60), slots=1, clock=Clock(), timeout_s=0.2)
-    assert [reply.failure for reply in client.complete(asks(2))] == [Failure.TIMEOUT] * 2
-    assert len({heard.prompt for heard in service.heard}) == len(service.heard) == 2
-    assert client.tally["retries"] == 0
 
 
 # ---------------------------------------------------------------- refusals
@@ -198,12 +174,10 @@ def test_refusal_is_reported_once_without_the_key(serve, monkeypatch):
     "page",
     [
         refusing(400, "service tier not available"),
-        Page(413, "Request too large"),
-        Page(422, json.dumps({"detail": [{"msg": "service tier not available"}]})),
         Page(500, json.dumps({"detail": "Input should be 'text' or 'json_object'"})),
         Page(302, headers={"location": "https://elsewhere.example/v1"}),
     ],
-    ids=["400", "413", "422", "500 about a form", "302"],
+    ids=["400", "500 about a form", "302"],
 )
 def test_repeated_refusals_stop_the_run(serve, page):
     service, client, _ = serve(page)
@@ -211,8 +185,8 @@ def test_repeated_refusals_stop_the_run(serve, page):
         with pytest.raises(SetupError, match=rf"first 3 requests \({page.status}\)"):
             client.complete(asks(50))
     assert len(service.heard) == 3
-    words = {413: "Request too large", 302: "elsewhere.example", 500: "Input should be"}
-    with pytest.raises(SetupError, match=words.get(page.status, "service tier not available")):
+    words = {400: "service tier not available", 302: "elsewhere.example", 500: "Input should be"}
+    with pytest.raises(SetupError, match=words[page.status]):
         client.complete(asks(1))
 
 
@@ -278,25 +252,17 @@ def test_groq_gateway(serve, monkeypatch):
 
 
 @quiet
-@pytest.mark.parametrize("status", [302, 308])
-def test_redirect_is_not_followed(serve, monkeypatch, status):
+def test_redirect_is_not_followed(serve, monkeypatch):
     monkeypatch.setenv("THE_KEY", KEY)
     other, *_ = serve(completion())
-    page = Page(status, headers={"location": f"{other.url}/chat/completions"})
+    page = Page(302, headers={"location": f"{other.url}/chat/completions"})
     service, client, _ = serve(page, key_env="THE_KEY")
     assert client.complete([ASK])[0].failure is Failure.REFUSED
     assert (len(service.heard), len(other.heard)) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        "X-Gateway",
-        "authorization",
-    ],
-)
-def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
-    monkeypatch.setenv("GROQ_CUSTOM_HEADERS", f"{named}: {KEY}\nno header\nX-Other: {KEY}")
+def test_groq_headers_go_only_to_groq(serve, monkeypatch):
+    monkeypatch.setenv("GROQ_CUSTOM_HEADERS", f"authorization: {KEY}\nno header\nX-Other: {KEY}")
     monkeypatch.setenv("GROQ_API_KEY", "gsk_another")
     service, client, _ = serve(completion())
     client.complete([ASK])
@@ -305,49 +271,6 @@ def test_groq_headers_go_only_to_groq(serve, monkeypatch, named):
     service, client, _ = serve(completion(), provider="groq", model="openai/gpt-oss-20b", structure="auto")
     client.complete([ASK])
     assert service.heard[0].headers["x-other"] == KEY
-
-
-@contextmanager
-def saying(data: bytes) -> Iterator[int]:
-    """The port of a server that answers whatever comes by these bytes, and then resets the connection."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:  # closed
-                    return
-                with connection:
-                    connection.recv(65_536)
-                    connection.sendall(data)
-                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join(timeout=600)
-
-
-@quiet
-@pytest.mark.parametrize(
-    ("scheme", "data"),
-    [
-        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-        ("http", b'HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"choices": ['),
-        ("http", b"HTTP/1.1 200 O"),
-        ("http", b"SSH-2.0-OpenSSH_9.2\r\n"),
-    ],
-    ids=["no TLS", "reset in the body", "reset in the head", "no HTTP"],
-)
-def test_broken_connections(scheme, data, monkeypatch):
-    without_proxy_and_key(monkeypatch)
-    with saying(data) as port:
-        settings = ServiceSettings("openai", "m", f"{scheme}://127.0.0.1:{port}/v1", structure="text")
-        with closing(RemoteClient(settings, clock=FakeClock())) as client:
-            assert client.complete([ASK])[0].failure is Failure.CONNECTION
-            assert client.tally["bad_connection"] == 4
 
 
 @quiet

@@ -69,12 +69,8 @@ def test_auto_provider(monkeypatch):
     assert resolve_provider("auto") == "groq" and llm().traits.remote
     assert "gsk_of_a_test" not in repr(llm().client.identity)
     assert not llm("hf").traits.remote, "a named provider is not replaced"
-    for arguments, reason in (
-        ({"model": "m"}, "needs its provider"),
-        ({"provider": "hal"}, "one of auto, groq, openai, hf"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            llm(**arguments)
+    with pytest.raises(ValueError, match="needs its provider"):
+        llm(model="m")
 
 
 # -- Files of local models: folders, GGUF files and number types-------------------------------------------------
@@ -107,17 +103,11 @@ def test_gguf_replies_equal_the_original_model(model_files):
 
 def test_unreadable_model(model_files, tmp_path):
     _, file = model_files
-    (tmp_path / "words.txt").write_text("-")
+    with pytest.raises(SetupError, match="no model folder"):
+        load_model(str(tmp_path / "nowhere.gguf"))
     (tmp_path / "damaged.gguf").write_bytes(file.read_bytes()[:1000])
-    sources = {
-        tmp_path / "nowhere.gguf": "no model folder",
-        tmp_path / "words.txt": "no model folder",
-        tmp_path / "damaged.gguf": "cannot be used",
-    }
-    for source, reason in sources.items():
-        with pytest.raises(SetupError, match=reason) as caught:
-            load_model(str(source))
-        assert "\n" not in str(caught.value)
+    with pytest.raises(SetupError, match="cannot be used"):
+        load_model(str(tmp_path / "damaged.gguf"))
 
 
 # ---------------------------------------------------------------- the numbers that are computed with
@@ -126,10 +116,11 @@ def test_unreadable_model(model_files, tmp_path):
 @pytest.mark.parametrize(
     ("kept", "asked", "expected"),
     [
-        ("float32", "auto", "float32"), ("bfloat16", "auto", "bfloat16"), ("float16", "auto", "float32"),
-        ("float32", "bfloat16", "bfloat16"), ("bfloat16", "float32", "float32"), ("float32", "float16", "float32"),
+        ("bfloat16", "auto", "bfloat16"),
+        ("float16", "auto", "float32"),
+        ("bfloat16", "float32", "float32"),
     ],
-)  # fmt: skip
+)
 def test_dtype(kept, asked, expected, tmp_path):
     folder = tiny_model(tmp_path, "llama")
     load_model(str(folder)).model.to(getattr(torch, kept)).save_pretrained(folder)

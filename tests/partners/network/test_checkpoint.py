@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import json
-import os
-import pickle
-import signal
 import subprocess
 import sys
 import zipfile
@@ -28,7 +22,6 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.splits import legal_action_mask
 from partners.network.checkpoint import (
     CheckpointError,
-    Weights,
     load_checkpoint,
     network_note,
     pack,
@@ -37,7 +30,7 @@ from partners.network.checkpoint import (
 )
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.network.numpy_network import NumpyPartner, load_numpy_network
-from partners.network.occupants import EXPERT, checkpoint
+from partners.network.occupants import checkpoint
 from partners.network.partner import ClonedPartner, NetworkPartner
 from partners.scripted.heuristic import Heuristic
 
@@ -118,175 +111,55 @@ def test_a_missing_file_is_named(saved, gone):
         seat_occupant({"kind": "checkpoint", "path": str(saved)})
 
 
-def test_a_folder_or_the_tensors_in_place_of_the_note_are_refused(saved):
-    for wrong in (saved.parent, saved.with_suffix(".safetensors")):
-        with pytest.raises(CheckpointError):
-            load_checkpoint(wrong)
-
-
-def edited_note(saved: Path, **changes: object) -> Path:
-    """The note with changes, as a hand would write it: without its own checksum."""
-    note = {**json.loads(saved.read_text()), **changes}
-    del note["note_sha256"]
-    saved.write_text(json.dumps(note))
-    return saved
-
-
-def shape(**changes: object) -> dict[str, object]:
-    return {**network_note(network())["network"], **changes}
-
-
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("before", "after", "message"),
     [
-        ({"format": 2}, "checkpoint format 2, this build reads 1"),
-        ({"layout": "base-v0(max_count=4, max_turns=6)"}, "reads features 'base-v0.*this build makes 'base-v1"),
-        ({"network": None}, "describes no network"),
-        ({"network": {}}, "describes no network"),
-        ({"network": shape(hidden="wide")}, "describes no network"),
-        ({"network": shape(max_count="4")}, "describes no network"),
-        ({"network": shape(max_turns=10**9)}, "reads features"),
-        ({"network": shape(hidden=[16])}, "do not fit the network"),
-        ({"sha256": "0" * 64}, "damaged"),
-        ({"sha256": None}, "damaged"),
+        ('"format": 1', '"format": 2', "checkpoint format 2, this build reads 1"),
+        ('"updates": 3', '"updates": 4', "damaged"),
+        ("{", "", "cannot be read"),
     ],
 )
-def test_edited_notes_are_refused(saved, changes, told):
-    with pytest.raises(CheckpointError, match=told):
-        load_checkpoint(edited_note(saved, **changes)).network()
+def test_changed_notes_are_refused(saved, before, after, message):
+    saved.write_text(saved.read_text().replace(before, after, 1))
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(saved)
 
 
-def test_note_without_checksum_keeps_network_keys(saved):
-    """A note without its checksum cannot name a teacher, which would change how the network plays."""
-    changed = edited_note(saved, taught_by="human dialogues", disagree="rejects", counters={"updates": 10**9})
-    weights = load_checkpoint(changed)
-    assert weights.about.keys() == {"format", "sha256", "layout", "network"}
-    assert type(checkpoint(str(changed))) is NetworkPartner
-    assert all(torch.equal(weights.tensors[key], value) for key, value in load_checkpoint(saved).tensors.items())
-
-
-def test_a_note_edited_behind_its_own_checksum_is_refused(saved):
-    saved.write_text(saved.read_text().replace('"updates": 3', '"updates": 4'))
+def test_changed_tensors_are_refused(saved):
+    file = saved.with_suffix(".safetensors")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
     with pytest.raises(CheckpointError, match="damaged"):
         load_checkpoint(saved)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": 1}', "[" * 100_000])
-def test_a_note_that_is_none_is_refused(saved, text):
-    saved.write_text(text)
-    with pytest.raises(CheckpointError):
-        load_checkpoint(saved).network()
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_not_finite_are_refused(tmp_path, value):
-    policy = network()
-    with torch.no_grad():
-        policy.head.weight[0, 0] = value
-    with pytest.raises(CheckpointError, match="not finite; take an earlier checkpoint"):
-        load_checkpoint(write(tmp_path / "broken.json", policy)).network()
-
-
-def test_weights_that_are_missing_or_too_many_are_refused(saved):
-    tensors, about, _ = load_checkpoint(saved)
-    fewer = dict(list(tensors.items())[1:])
-    for wrong in (fewer, {**tensors, "network.more": torch.zeros(1)}, {}):
-        with pytest.raises(CheckpointError, match="do not fit the network"):
-            Weights(wrong, about, "here").network()
-
-
-class Bomb:
-    """Leaves a file behind when it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
-
-
-def test_a_pickle_is_refused_and_not_executed(saved, tmp_path):
-    armed = pickle.dumps(Bomb(tmp_path / "gone off"))
-    for name in ("policy.json", "policy.safetensors"):
-        content = (saved.parent / name).read_bytes()
-        (saved.parent / name).write_bytes(armed)
-        with pytest.raises(CheckpointError):
-            load_checkpoint(saved).network()
-        (saved.parent / name).write_bytes(content)
-    # ... also where its checksum is right.
-    saved.with_suffix(".safetensors").write_bytes(armed)
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        load_checkpoint(edited_note(saved, sha256=hashlib.sha256(armed).hexdigest())).network()
-    assert not (tmp_path / "gone off").exists()
-    pickle.loads(armed)
-    assert (tmp_path / "gone off").exists()  # the bomb was a live one
-
-
-def save_killed_after(steps: int, note: Path) -> int:
-    """Save another network over ``note`` in a process that is killed at an opening or renaming; its exit code."""
-    tensors, about = tensors_of(network(2)), network_note(network(2))
-    if not (child := os.fork()):
-        count = itertools.count()
-        sys.addaudithook(
-            lambda event, arguments: (
-                event in ("open", "os.rename")
-                and str(arguments[0]).startswith(str(note.parent))
-                and next(count) == steps
-                and os.kill(os.getpid(), signal.SIGKILL)
-            )
-        )
-        save_checkpoint(note, tensors, about)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-@pytest.mark.slow
-def test_killed_save_is_atomic(tmp_path):
-    codes, is_new = [], []
-    while 0 not in codes:
-        note = write(tmp_path / "policy.json")
-        codes.append(save_killed_after(len(codes), note))
-        loaded = load_checkpoint(note).network()
-        is_new.append(same_weights(loaded, network(2)))
-        assert is_new[-1] or same_weights(loaded, network(1))
-        write(note)  # files left by the killed save do not matter
-        assert same_weights(load_checkpoint(note).network(), network(1))
-    assert len(codes) > 5 and codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
-    assert is_new == sorted(is_new) and not is_new[0]
-    assert is_new[-2], "the last kill comes after the note"
-
-
-def test_irregular_or_large_files_are_refused(tmp_path):
-    os.mkfifo(tmp_path / "pipe.json")
-    with (tmp_path / "large.json").open("wb") as file:
-        file.truncate(2**40)  # of holes: it takes no room
-    with (write(tmp_path / "heavy.json").with_suffix(".safetensors")).open("ab") as file:
-        file.truncate(2**40)
-    for path, reason in (
-        (Path("/dev/zero"), "no regular file"),
-        (tmp_path / "pipe.json", "no regular file"),
-        (tmp_path / "large.json", "limit"),
-        (tmp_path / "heavy.json", "limit"),
-    ):
-        with pytest.raises(CheckpointError, match=reason):
-            load_checkpoint(path)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layout": "base-v0(max_count=4, max_turns=6)"}, "reads features 'base-v0.*this build makes 'base-v1"),
+        ({"network": {"width": 8}}, "describes no network"),
+    ],
+)
+def test_networks_of_other_builds_are_refused(tmp_path, changes, message):
+    path = write(tmp_path / "other.json", **changes)
+    for one_game in (True, False):
+        with pytest.raises(CheckpointError, match=message):
+            checkpoint(str(path), one_game=one_game)
+    stand_in = seat_occupant({"kind": "expert", "path": str(path), "fallback": "heuristic"}, one_game=True)
+    assert stand_in.traits.deterministic
 
 
 def test_files_of_another_kind_are_not_called_damaged(saved, tmp_path):
     with zipfile.ZipFile(tmp_path / "agent.zip", "w") as file:
         file.writestr("data", "{}")
-    (tmp_path / "old.pt").write_bytes(pickle.dumps({}))
     weights, archive = saved.with_suffix(".safetensors"), tmp_path / "agent.zip"
-    for path, kind in ((weights, "safetensors"), (archive, "zip"), (tmp_path / "old.pt", "pickle")):
-        with pytest.raises(CheckpointError, match=kind):
-            load_checkpoint(path)
+    for path, kind in ((weights, "safetensors"), (archive, "zip")):
         with pytest.raises(OccupantNameError, match=kind):
             seat_occupant(expand_run_name(str(path)))
-    for other, kind in ((saved, "json"), (archive, "zip")):
-        weights.write_bytes(other.read_bytes())
-        with pytest.raises(CheckpointError, match=kind) as caught:
-            load_checkpoint(saved)
-        assert "damaged" not in str(caught.value)
+    weights.write_bytes(archive.read_bytes())
+    with pytest.raises(CheckpointError, match="zip"):
+        load_checkpoint(saved)
 
 
 # -- A network in NumPy, one game at a time
@@ -295,40 +168,24 @@ def test_files_of_another_kind_are_not_called_damaged(saved, tmp_path):
 ROOT = Path(__file__).resolve().parents[3]
 SHAPES: dict[str, dict] = {
     "usual": {"max_count": 10},
-    "all pieces": {"max_count": 10, "partner_utilities": True, "hints": True},
     "in order": {"max_count": 10, "partner_utilities": True, "hints": True, "sorted_items": True},
-    "history": {"max_count": 10, "history": "flat"},
     "history in order": {"max_count": 10, "hints": True, "sorted_items": True, "history": "flat"},
     "all at once": {"max_count": 10, "sorted_items": True, "history": "flat", "head": "joint"},
     "all at once by name": {"max_count": 10, "hints": True, "head": "joint"},
-    "small pools": {"max_count": 2, "hidden": (24,)},
 }
-
-
 SOURCES = ("lewis", "by_hand")
 
 
-def saved_with_opinions(folder: Path, about: dict | None = None, **shape: object) -> tuple[PolicyNetwork, Path]:
+def saved_with_opinions(folder: Path, **shape: object) -> tuple[PolicyNetwork, Path]:
     """A network with opinions, and its checkpoint."""
     policy = PolicyNetwork(NetworkShape(**{"hidden": (32, 16), **shape}), seed=3)  # type: ignore[arg-type]
     with torch.no_grad():
         policy.head.weight.mul_(100)
-    path = folder / "made.json"
-    save_checkpoint(path, {f"network.{name}": value for name, value in policy.state_dict().items()},
-                    {**network_note(policy), **(about or {})})  # fmt: skip
-    return policy, path
-
-
-GREEDY_TOO = ("usual", "all at once")  # the others are tried greedily among the slow tests
+    return policy, write(folder / "made.json", policy)
 
 
 @pytest.mark.parametrize(
-    ("name", "greedy"),
-    [
-        pytest.param(name, greedy, marks=[pytest.mark.slow] * (greedy and name not in GREEDY_TOO))
-        for name in SHAPES
-        for greedy in (True, False)
-    ],
+    ("name", "greedy"), [*((name, False) for name in SHAPES), ("usual", True), ("all at once", True)]
 )
 def test_numpy_partner_matches_torch(name, greedy, tmp_path):
     policy, path = saved_with_opinions(tmp_path, **SHAPES[name])
@@ -349,10 +206,9 @@ def test_numpy_partner_matches_torch(name, greedy, tmp_path):
     assert np.mean(alike) > 0.99 if not greedy else all(alike), "a uniform may fall between two roundings"
 
 
-@pytest.mark.parametrize("greedy", [True, False])
-def test_numpy_partner_conforms(greedy, tmp_path):
+def test_numpy_partner_conforms(tmp_path):
     _, path = saved_with_opinions(tmp_path, max_count=10)
-    check_partner(checkpoint(str(path), greedy=greedy, one_game=True), max_count=MAX_COUNT, variants=VARIANTS[:4])
+    check_partner(checkpoint(str(path), one_game=True), max_count=MAX_COUNT, variants=VARIANTS[:4])
 
 
 def test_shipped_expert_numpy_equals_torch():
@@ -364,7 +220,8 @@ def test_shipped_expert_numpy_equals_torch():
 
 
 def test_numpy_clone_has_rare_disagree(tmp_path):
-    policy, path = saved_with_opinions(tmp_path, {"taught_by": "human dialogues", "disagree": "rejects"})
+    policy, path = saved_with_opinions(tmp_path)
+    write(path, policy, taught_by="human dialogues", disagree="rejects")
     single = checkpoint(str(path), one_game=True)
     for rules in (Rules(), Rules(disagree="rejects")):
         turns = GameBatch(open_source("lewis").block(1, 0, 20), rules).turns()
@@ -378,32 +235,6 @@ def test_environments_use_numpy_by_default():
     assert isinstance(SingleAgentView(env(), partner="heuristic").partner, Heuristic)
 
 
-@pytest.mark.parametrize("change", ["missing", "tensors", "shape", "finite", "layout"])
-def test_numpy_refuses_bad_checkpoints(change, tmp_path):
-    policy, path = saved_with_opinions(tmp_path)
-    weights = {f"network.{name}": value.clone() for name, value in policy.state_dict().items()}
-    about = network_note(policy)
-    if change == "shape":
-        weights["network.head.bias"] = weights["network.head.bias"][:-1]
-    if change == "finite":
-        weights["network.head.bias"][0] = torch.nan
-    if change == "layout":
-        about["layout"] = "base-v0"
-    save_checkpoint(path, weights, about)
-    if change == "missing":
-        path.unlink()
-    if change == "tensors":
-        path.with_suffix(".safetensors").write_bytes(b"-")
-    messages = []
-    for one_game in (True, False):
-        with pytest.raises(CheckpointError) as caught:
-            checkpoint(str(path), one_game=one_game)
-        messages.append(str(caught.value).split("(")[0].split("describes: ")[0])
-    assert messages[0] == messages[1]
-    stands_in = seat_occupant({"kind": "expert", "path": str(path), "fallback": "heuristic"}, one_game=True)
-    assert stands_in.traits.deterministic
-
-
 def test_playing_one_game_against_the_expert_loads_no_pytorch():
     code = (
         "import sys, gymnasium, dond_marl\n"
@@ -414,8 +245,3 @@ def test_playing_one_game_against_the_expert_loads_no_pytorch():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert result.stdout.strip() == "False"
-
-
-def test_shipped_expert_shape():
-    network, _ = load_numpy_network(EXPERT)
-    assert network.shape.hidden == (128, 128)

@@ -16,11 +16,11 @@ from dond_marl.game import Act, Rules
 from dond_marl.rollout import Noise, observe_turns, rollout
 from dond_marl.scenarios.sources import Scenarios, open_source
 from dond_marl.seats import Turns
-from dond_marl.splits import action_index, grid, legal_action_mask
+from dond_marl.splits import action_index, legal_action_mask
 from partners.network.heads import Joint
-from partners.network.layers import TanhLayer, TransposedLayer, tanh_in_place
+from partners.network.layers import TanhLayer, TransposedLayer
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.network.partner import NetworkPartner, with_rare_disagree
+from partners.network.partner import NetworkPartner
 
 torch.set_num_threads(1)
 PERMUTATIONS = [list(order) for order in itertools.permutations(range(3))]
@@ -73,7 +73,7 @@ def by_hand(logits: torch.Tensor, mask: torch.Tensor, places: torch.Tensor, coun
     return every
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_joint_head_probabilities_by_hand(seed):
     logits, mask, places, counts = drawn(seed)
     other = drawn(seed + 10)[0]
@@ -95,21 +95,6 @@ def test_joint_head_probabilities_by_hand(seed):
         assert head.divergence(reference)[row].item() == pytest.approx(away)
 
 
-def test_illegal_choices_get_no_gradient():
-    logits, mask, places, counts = drawn(1)
-    logits.requires_grad_()
-    head = Joint(logits, mask, places)
-    act, oA = torch.zeros(SIZE, dtype=torch.int64), torch.zeros((SIZE, 3), dtype=torch.int64)
-    chosen = head.log_probs(act, oA)
-    (chosen.log_prob + chosen.entropy).sum().backward()
-    moved = np.abs(logits.grad.numpy()) > 0
-    ordered = np.empty_like(counts)
-    np.put_along_axis(ordered, places.t().numpy(), counts, axis=1)
-    within = (grid(2) <= ordered[:, None]).all(axis=2)
-    assert not moved[:, len(Act) :].reshape(SIZE, 2, SPLITS)[~within[:, None].repeat(2, axis=1)].any()
-    assert moved[:, 0].all() and np.isfinite(logits.grad.numpy()).all()
-
-
 def turns_after_offers(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> Turns:
     """Positions after some turns of random offers."""
     table, noise = GameBatch(scenarios, Rules(10, "rejects")), Noise(seed, (), scenarios.size)
@@ -118,11 +103,8 @@ def turns_after_offers(scenarios: Scenarios, turns: int = 3, seed: int = 0) -> T
     return observe_turns(table, noise, deterministic=False)
 
 
-@pytest.mark.parametrize(("greedy", "sorts"), [(False, True), (True, False)])
-def test_it_keeps_to_the_contract(greedy, sorts):
-    check_partner(
-        NetworkPartner(network(sorts), greedy=greedy), max_count=4, sources=("by_hand",), variants=VARIANTS[:3]
-    )
+def test_joint_head_conforms():
+    check_partner(NetworkPartner(network()), max_count=4, sources=("by_hand",), variants=VARIANTS[:3])
 
 
 def test_joint_samples_match_probabilities():
@@ -156,15 +138,6 @@ def test_joint_head_permutation_invariance(history):
         assert (again.act == games.act).all() and (again.oA == games.oA[:, :, order]).all()
 
 
-def test_rare_disagree_keeps_other_proportions():
-    turns = turns_after_offers(open_source("lewis", split="train").block(0, 0, 32))
-    before, after = (NetworkPartner(policy).probs(turns, 4) for policy in (network(), with_rare_disagree(network())))
-    refusal = before.shape[1] - 2
-    proportions = np.delete(before, refusal, axis=1) / (1 - before[:, [refusal]])
-    assert (after[:, refusal] < before[:, refusal] / 1000).all()
-    assert np.delete(after, refusal, axis=1) / (1 - after[:, [refusal]]) == pytest.approx(proportions, abs=1e-6)
-
-
 def test_split_gradient_equals_autograd():
     logits, mask, places, counts = drawn(4)
     rng = np.random.default_rng(2)
@@ -193,7 +166,7 @@ def _features(network: PolicyNetwork, size: int) -> torch.Tensor:
     return drawn
 
 
-@pytest.mark.parametrize(("size", "width"), [(1, 19), (7, 19), (300, 19), (64, 128), (320, 64)])
+@pytest.mark.parametrize(("size", "width"), [(7, 19), (320, 64)])
 @pytest.mark.parametrize(("layer", "plain"), [(TanhLayer, torch.tanh), (TransposedLayer, torch.t)])
 def test_layers_and_their_gradients_equal_pytorchs(layer, plain, size, width):
     weights = nn.Linear(width, 23)
@@ -206,12 +179,6 @@ def test_layers_and_their_gradients_equal_pytorchs(layer, plain, size, width):
     )
     for gradient, expected in zip(gradients, expected_gradients, strict=True):
         torch.testing.assert_close(gradient, expected, **ROUNDING)
-
-
-def test_tanh_is_exact_from_saturation_to_saturation():
-    rows = torch.linspace(-30, 30, 2001)
-    expected = torch.tanh(rows)
-    torch.testing.assert_close(tanh_in_place(rows), expected, rtol=0, atol=2e-7)
 
 
 def test_the_gradients_of_a_network_are_those_of_the_plain_one():

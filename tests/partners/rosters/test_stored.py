@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 
-from dond_marl.errors import InputError
 from dond_marl.occupants import CHALLENGE, parse_spec, seat_occupant
 from partners.provenance import held_out_rosters
 from partners.rosters import (
@@ -37,10 +34,6 @@ def test_the_rosters_are_disjoint_sorted_and_written_plainly():
     assert all(list(roster(name)) == sorted(roster(name)) for name in ROSTERS)
 
 
-def test_the_default_partner_is_in_the_roster_train():
-    assert "heuristic" in roster("train")
-
-
 def test_every_member_can_be_seated_and_costs_nothing_to_ask():
     members = [member for name in ROSTERS for member in roster(name)]
     scripted = [member for member in members if author_of(member) not in ("negmas", "people")]
@@ -53,37 +46,10 @@ def test_the_shipped_rosters_are_those_of_their_hashes():
     assert load_rosters().hashes == {name: members_hash(roster(name)) for name in ROSTERS}
 
 
-def test_a_hash_is_of_the_members_a_line_each_whatever_their_order():
-    expected = hashlib.sha256(b"heuristic\nlinear(exponent=2.0)\n").hexdigest()
-    assert (
-        members_hash(["linear(exponent=2.0)", "heuristic"])
-        == members_hash(["heuristic", "linear(exponent=2.0)"])
-        == expected
-    )
-
-
-def test_an_unknown_roster_is_refused():
-    with pytest.raises(InputError, match=r"a roster is one of train, dev, .*; got 'sealed'"):
-        roster("sealed")
-
-
 def test_dev2_has_the_published_members():
     assert {DEV2, TEST2} < set(HELD_OUT)
     published = "5e69b62f8ac4c48c13c3553ad46575fee638c1ce23b4cf19340e08e61b9ec5af"
     assert load_rosters().hashes[DEV2] == members_hash(roster(DEV2)) == published
-
-
-@pytest.mark.parametrize(
-    ("spec", "author"),
-    [
-        ("independent(program=c_bluffer)", "c"),
-        ({"kind": "independent", "program": "a_whole_piles"}, "a"),
-        ("negmas(agent='negmas.sao.negotiators.WABNegotiator')", "negmas"),
-        ("bluffer(pace=1)", "project"),
-    ],
-)
-def test_the_author_of_a_partner(spec, author):
-    assert author_of(parse_spec(spec)) == author
 
 
 @pytest.mark.parametrize(

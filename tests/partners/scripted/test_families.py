@@ -11,7 +11,7 @@ import pytest
 
 from dond_marl.conformance import check_partner, positions
 from dond_marl.game import Act, Rules
-from dond_marl.occupants import catalogue, parse_spec, seat_occupant
+from dond_marl.occupants import catalogue, seat_occupant
 from dond_marl.randomness import generator
 from dond_marl.seats import turns_after
 from partners.catalogue import scripted_names
@@ -55,13 +55,6 @@ def test_every_default_is_among_the_values_of_its_family(name):
         assert len(set(values)) == len(values) > 1
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_any_combination_of_values_makes_a_partner(name):
-    for values in product(*FAMILIES[name].values()):
-        spec = {"kind": name, **dict(zip(FAMILIES[name], values, strict=True))}
-        assert seat_occupant(parse_spec(spec).text).traits.deterministic == seat_occupant(name).traits.deterministic
-
-
 @pytest.mark.parametrize(("name", "parameter"), [(name, key) for name, keys in FAMILIES.items() for key in keys])
 def test_every_parameter_of_a_family_changes_decisions(name, parameter):
     plays = [list(decisions_of(seat_occupant({"kind": name, parameter: value}))) for value in FAMILIES[name][parameter]]
@@ -90,9 +83,8 @@ def turns_seen(pool, own_values, acts, offers, length=8):
 
 
 def members(attribute, deterministic=True):
-    """The members of the families with this attribute, each at its defaults and its extremes."""
-    specs = [spec for name in FAMILIES for spec in ({"kind": name}, *extremes(name))]
-    partners = {parse_spec(spec).text: seat_occupant(spec) for spec in specs}
+    """The families whose members have this attribute, at their defaults."""
+    partners = {name: seat_occupant(name) for name in FAMILIES}
     return {
         name: partner
         for name, partner in partners.items()
@@ -103,12 +95,7 @@ def members(attribute, deterministic=True):
 REMEMBERING = members("summary")
 
 
-def defaults_first(names):
-    """Partners at their defaults; those at extreme values are among the slow tests."""
-    return [pytest.param(name, marks=[pytest.mark.slow] * ("(" in name)) for name in names]
-
-
-@pytest.mark.parametrize("name", defaults_first(REMEMBERING))
+@pytest.mark.parametrize("name", REMEMBERING)
 def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
     # Histories with equal summaries and the same last claim: the answer is the same, and so it is after more talk.
     partner, rng, equal = REMEMBERING[name], generator(0, "summaries"), 0
@@ -139,7 +126,7 @@ def test_a_summary_holds_all_that_a_partner_needs_of_the_past(name):
 DEAF = members("insist_is_propose", deterministic=False)
 
 
-@pytest.mark.parametrize("name", defaults_first(DEAF))
+@pytest.mark.parametrize("name", DEAF)
 def test_insist_is_propose_trait_holds(name):
     partner, rng = DEAF[name], generator(0, "insisting")
     for turns_taken in range(1, 6):

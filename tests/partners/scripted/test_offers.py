@@ -22,7 +22,6 @@ from partners.scripted.offers import (
     partner_claims,
     points_needed,
     pool_worth,
-    progress,
     ranking,
     worst_at_least,
     worth_left,
@@ -123,27 +122,6 @@ def test_what_is_needed_is_exact_for_every_share_in_hundredths_and_every_whole()
     wholes = np.arange(301)
     for hundredths in range(101):
         assert (points_needed(hundredths / 100, wholes) == -(-hundredths * wholes // 100)).all()
-
-
-@pytest.mark.parametrize(
-    ("length", "times"),
-    [
-        (1, [1.0]),
-        (2, [1.0, 1.0]),
-        (3, [0.0, 1.0, 1.0]),
-        (4, [0.0, 0.0, 1.0, 1.0]),
-        (5, [0.0, 0.0, 0.5, 1.0, 1.0]),
-        (7, [0.0, 0.0, 1 / 3, 0.5, 2 / 3, 1.0, 1.0]),
-    ],
-)
-def test_time_runs_from_the_first_to_the_last_turn_of_each_seat(length, times):
-    pool = np.ones((1, 3), dtype=np.int8)
-    table = GameBatch(Scenarios(pool, np.ones((1, 2, 3), dtype=np.int8), "uniform"), Rules(length))
-    measured = []
-    while table.open:
-        measured.append(progress(table.turns()))
-        table.step(decide(np.zeros(1), pool))
-    assert measured == pytest.approx(times)
 
 
 def test_claims_are_read_back_from_the_history():

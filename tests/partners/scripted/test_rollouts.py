@@ -13,7 +13,6 @@ from dond_marl.randomness import derive_uniforms, generator
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, pack
 from dond_marl.seats import Traits, decide
-from partners.provenance import ancestry
 from partners.scripted.rollouts import Rollouts
 from partners.scripted.time_based import Linear
 
@@ -83,10 +82,6 @@ def test_rollouts_refuse_costly_models():
     for wrong in ({"simulations": 0}, {"candidates": -1}, {"simulations": 1.5}):
         with pytest.raises(ValueError, match=r"must be a whole number in [01]\.\.4096"):
             Rollouts("nice", **wrong)
-
-
-def test_rollouts_inherit_provenance():
-    assert "prosocial" in str(ancestry("rollouts(model=prosocial, own=linear)").note())
 
 
 def test_uniforms_are_unfolded_evenly_and_without_a_trace_of_each_other():

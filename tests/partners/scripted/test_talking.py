@@ -7,15 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from dond_marl.batch import GameBatch
 from dond_marl.conformance import check_partner
-from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.game import Act, Rules, Scenario
 from dond_marl.occupants import seat_occupant
-from dond_marl.records.record import from_json, records_of, replay, to_line
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
-from dond_marl.seats import decide
 from partners.scripted.talking import Listener, best_claim, claim_against, parse_values, values_sentence
 
 TALK = Rules(message_length=200)
@@ -86,39 +82,3 @@ def test_lies_pay_against_a_listener():
     assert honest.deal.mean() > silent.deal.mean()
     assert lying.scores[:, 0].mean() > honest.scores[:, 0].mean()
     assert best_claim((1, 1, 3), (0, 1, 3), "lewis") == (3, 1, 2)  # more of the pool is granted to it so
-
-
-def test_a_game_with_talk_is_recorded_and_replays():
-    games = played("announcer(of=listener)", "liar(of=heuristic)")
-    for record in records_of(games, ("announcer", "liar"))[:20]:
-        assert from_json(to_line(record)) == record
-        assert replay(record).messages == record.messages
-
-
-def test_only_text_reaches_the_other_seat():
-    """With one text, turns of the listener are the same bytes whatever the speaker values."""
-    seen = []
-    for scenarios in (SCENARIOS, SCENARIOS._replace(utilities=np.stack(
-        [10 - SCENARIOS.utilities[:, 0], SCENARIOS.utilities[:, 1]], axis=1))):  # fmt: skip
-        table = GameBatch(scenarios, TALK)
-        text = np.full(scenarios.size, "My values: book 1, hat 1, ball 1.", dtype=object)
-        table.step(decide(np.zeros(scenarios.size), scenarios.counts)._replace(messages=text))
-        turns = table.turns()
-        fields = [field.tobytes() for field in turns if isinstance(field, np.ndarray)]
-        seen.append((fields, turns.history.act.tobytes(), turns.history.oA.tobytes(), turns.history.messages.tolist()))
-    assert seen[0] == seen[1]
-
-
-def test_text_changes_no_features():
-    """Two texts, one game: the features that learners read are the same bytes, and so are a scripted partner's acts."""
-    read, values_sentence = [], []
-    for text in ("", "My values: book 9, hat 0, ball 1."):
-        table = GameBatch(SCENARIOS, TALK)
-        message = np.full(SCENARIOS.size, text, dtype=object)
-        table.step(decide(np.zeros(SCENARIOS.size), SCENARIOS.counts)._replace(messages=message))
-        turns = table.turns()
-        layout = BaseLayout(max_count=4, max_turns=10)
-        read.append(encode(turns, layout).tobytes())
-        values_sentence.append([part.tobytes() for name in ("zeuthen", "nash_seeker", "concession_rule")
-                     for part in seat_occupant(name).act(turns)[:4]])  # fmt: skip
-    assert read[0] == read[1] and values_sentence[0] == values_sentence[1]

@@ -9,7 +9,7 @@ import pytest
 
 from dond_marl.envs.features import BaseLayout, encode
 from dond_marl.envs.turn import turn_of
-from dond_marl.game import Scenario, State, apply, legal_actions
+from dond_marl.game import State, apply, legal_actions
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
@@ -86,16 +86,6 @@ def test_parameters_that_make_no_game_say_so():
             pyspiel.load_game(f"{NAME}({wrong})")
 
 
-def test_a_state_can_be_copied_in_the_middle_of_a_game():
-    state = pyspiel.load_game(NAME).new_initial_state()
-    state.apply_action(3)
-    state.apply_action(1)
-    twin = state.clone()
-    twin.apply_action(2)
-    assert len(state.table.history) == 1 and len(twin.table.history) == 2
-    assert isinstance(state.table.scenario, Scenario) and "I would keep" in str(state)
-
-
 def test_resampled_states_keep_the_information_and_cover_every_deal_of_the_own_view():
     state, table = pyspiel.load_game(NAME).new_initial_state(), open_source("lewis", split="train").table
     for action in (3, 1, 2):
@@ -108,23 +98,6 @@ def test_resampled_states_keep_the_information_and_cover_every_deal_of_the_own_v
             1
         )
         assert {twin.history()[0] for twin in twins} == set(np.flatnonzero(own).tolist())
-
-
-def test_search_over_information_sets_beats_a_random_player():
-    ismcts = pytest.importorskip("open_spiel.python.algorithms.ismcts")
-    mcts = pytest.importorskip("open_spiel.python.algorithms.mcts")
-    game, draw = pyspiel.load_game(f"{NAME}(max_turns=4)"), np.random.RandomState(0)
-    bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1, draw), uct_c=5.0, max_simulations=60, random_state=draw)
-    totals = np.zeros(2)
-    for number in range(10):
-        state = game.new_initial_state()
-        state.apply_action(100 * number)
-        while not state.is_terminal():
-            searches = state.current_player() == number % 2
-            state.apply_action(bot.step(state) if searches else int(draw.choice(state.legal_actions())))
-        points = state.returns()
-        totals += points[number % 2], points[1 - number % 2]
-    assert totals[0] > totals[1]
 
 
 def test_structs_hold_the_state_and_the_own_view():
