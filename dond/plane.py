@@ -20,8 +20,8 @@ from dond_marl.scenarios.sources import Scenarios
 from dond_marl.seats import Doubles
 from dond_marl.solvers.solve import solve, split_scores
 from dond_marl.statistics import TEN
-from league.evaluation.evaluate import BEST, FAIR, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
-from league.evaluation.exploitability import FOUND
+from league.evaluation.evaluate import FAIR, HUMANS, LARGEST, LAST, NASH, Evaluation, ultimatum_seat
+from league.evaluation.exploitability import BEST, FOUND
 from league.evaluation.matches import BOTH
 from league.figures.measures import PlayedFigures, score_pairs
 
@@ -117,9 +117,9 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures])
     FigureCanvasAgg(picture)
     plane = picture.add_axes((0.07, 0.095, 0.5, 0.775))
     open_axes(plane, "")
-    pair = (evaluation.member, evaluation.against)
+    pair, terms = (evaluation.member, evaluation.against), evaluation.terms
     names = [_short_name(evaluation, name) for name in pair]
-    edge = _close_edge(frontier(evaluation.scenarios))
+    edge = _close_edge(frontier(terms.scenarios))
     plane.fill_between(*edge.T, color=REACHABLE, linewidth=0, zorder=0)
     plane.plot(*edge.T, color=INK, linewidth=1.4, zorder=2, label="frontier of means: single games may lie beyond")
     for name, figures, style in _marks(evaluation, human):
@@ -130,7 +130,7 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures])
     plane.set_ylabel(f"points of ten of {names[1]}, its partner", color=INK)
     title, corner = "points: its own, its partner's", (1.03, 1.0)
     plane.legend(loc="upper left", bbox_to_anchor=corner, frameon=False, fontsize=8.8, title=title, alignment="left")
-    note = f"crosses: {evaluation.confidence:.0%} intervals, over scenarios"
+    note = f"crosses: {terms.confidence:.0%} intervals, over scenarios"
     picture.text(0.07, 0.012, note, fontsize=8.8, color=FAINT)
     played, best = evaluation.played.figures[BOTH], evaluation.best
     of_best = "" if best is None else f", {evaluation.shares[best.name][BOTH].mean:.1%} of the {best.name}'s"
@@ -140,9 +140,9 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures])
     picture.text(
         0.07,
         0.91,
-        f"{played.points.mean:.2f} points of ten{of_best}, {played.deals.mean:.1%} deals on {evaluation.source.label}: "
-        f"{evaluation.scenarios.size:,} scenarios, both seats; max_turns {evaluation.rules.max_turns}, "
-        f"disagree {evaluation.rules.disagree}",
+        f"{played.points.mean:.2f} points of ten{of_best}, {played.deals.mean:.1%} deals on {terms.source.label}: "
+        f"{terms.scenarios.size:,} scenarios, both seats; max_turns {terms.rules.max_turns}, "
+        f"disagree {terms.rules.disagree}",
         fontsize=9.5,
         color=FAINT,
     )
@@ -155,7 +155,7 @@ def draw(path: Path, evaluation: Evaluation, human: Mapping[str, PlayedFigures])
 
 def _marks(evaluation: Evaluation, human: Mapping[str, PlayedFigures]) -> Iterator[tuple[str, PlayedFigures, Style]]:
     """Every mean point: its name in the legend, its figures and how it is drawn, the member last and so on top."""
-    last = ultimatum_seat(evaluation.rules)
+    last = ultimatum_seat(evaluation.terms.rules)
     for line in evaluation.points:
         if line.name == LAST and last is not None:  # one seat has the ultimatum: the mean over seats has no meaning
             yield f"ultimatum: its own, as seat_{last}", line.figures[f"seat_{last}"], STYLES[LAST]

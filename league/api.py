@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from dond_marl.errors import InputError, RunFailure, quote
 from dond_marl.files import user_path
@@ -27,7 +27,7 @@ from dond_marl.statistics import Estimate
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, find_run, new_run
 from league.ledger.run_names import expand_run_names
 from league.tables.blocks import Section
-from league.tables.plain import plain_text
+from league.tables.plain import FOLDER, plain_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from league.bench.run import Opponents, Submission
     from league.evaluation.diagnosis import Diagnosis
     from league.evaluation.evaluate import Evaluation
-    from league.evaluation.exploitability import Probe
-    from league.evaluation.final import FinalEvaluation
+    from league.figures.rows import Figures
     from league.settings.read import Config
     from league.settings.training import TrainConfig
     from league.standings.ladder import Standing
@@ -66,8 +65,12 @@ def _silent(_: object) -> None:
 class PrintedResult:
     """A result of this API; it prints as ``text``, the tables of the command, and in a notebook as HTML tables."""
 
-    text: str = field(compare=False, kw_only=True)
-    sections: tuple[Section, ...] = field(default=(), compare=False, kw_only=True)  # of the text
+    sections: tuple[Section, ...] = field(compare=False, kw_only=True)
+
+    @property
+    def text(self) -> str:
+        """The sections as text of :data:`WIDTH` columns."""
+        return plain_text(self.sections, WIDTH)
 
     def __repr__(self) -> str:
         return self.text
@@ -75,7 +78,7 @@ class PrintedResult:
     def _repr_html_(self) -> str:
         from league.tables.markdown import section_html
 
-        return "".join(map(section_html, self.sections)) or f"<pre>{escape(self.text)}</pre>"
+        return "".join(map(section_html, self.sections))
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,7 +140,7 @@ class EvaluatedPair(PrintedResult):
     """One member against one partner, with the best response and solution points. Prints as the command's tables."""
 
     evaluation: Evaluation
-    probe: Probe | None = None
+    probe: Figures | None = None
     diagnosis: Diagnosis | None = None
 
     @property
@@ -163,7 +166,7 @@ class EvaluatedPair(PrintedResult):
 class EvaluatedLeague(PrintedResult):
     """The final evaluation of a league's main members. Prints as the command's tables."""
 
-    evaluation: FinalEvaluation
+    evaluation: Figures
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,17 +179,8 @@ class BenchmarkResult(PrintedResult):
 class DryRun(PrintedResult):
     """The plan of a run and its expensive queries; nothing was written."""
 
-
-class Shown(TypedDict):
-    """The output of a result: its fields ``text`` and ``sections``."""
-
-    text: str
-    sections: tuple[Section, ...]
-
-
-def show(*sections: Section) -> Shown:
-    """Sections, and the same as text of :data:`WIDTH` columns."""
-    return {"text": plain_text(sections, WIDTH), "sections": sections}
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
 
 
 # --- Training -------------------------------------------------------------------------------------------------------
@@ -228,14 +222,14 @@ def train(
     if options.training.algo == "bc":
         raise InputError("train() takes ppo and reinforce; people's dialogues are cloned by dond train --algo bc")
     if dry_run:
-        return DryRun(text="\n".join(plan_of(options)))
+        return DryRun(sections=(Section(FOLDER, "", tuple(plan_of(options))),))
     directory = new_run(options.logging.output_dir)
     watcher = (TrainWatcher if progress else QuietTrainWatcher)(ErrorOutput())
     training, _ = train_in(options, directory, watcher, watcher.on_closing, report=on_update or _silent)
     checkpoint = checkpoints_in(directory.path)[0]
     assert training.closing is not None
     points = training.closing.results[SAMPLED].points
-    return Trained(directory.path, checkpoint, points, **show(*score_sections(training, directory.path)))
+    return Trained(directory.path, checkpoint, points, sections=score_sections(training, directory.path))
 
 
 def clone_people(
@@ -308,13 +302,13 @@ def play_league(
     if dry_run:
         from league.rounds.dry_run import plan_lines  # loads PyTorch
 
-        return DryRun(text="\n".join(plan_lines(options)))
+        return DryRun(sections=(Section(FOLDER, "", tuple(plan_lines(options))),))
     directory = new_run(options.logging.output_dir)
     backend = None if workers == 1 else BackendConfig(kind="process", workers=workers)
     watcher = (PlainWatcher if progress else QuietWatcher)(ErrorOutput())
     outcome = run_league(options, directory, watcher, backend, report=on_round or _silent)
     ladder = tuple(ladder_of(outcome.cross, options.league.confidence, outcome.responses))
-    return PlayedLeague(directory.path, ladder, trust=True, **show(*league_sections(outcome, directory.path)))
+    return PlayedLeague(directory.path, ladder, trust=True, sections=league_sections(outcome, directory.path))
 
 
 def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
@@ -335,8 +329,8 @@ def open_league(run: str | Path, *, trust: bool = False) -> PlayedLeague:
     standings, learns = ladder_of(cross, confidence), bool(config.learners)
 
     first = ladder(standings, (), confidence, 0, set(), learns=learns)
-    shown = show(first, crossplay(cross, standings, confidence))
-    return PlayedLeague(directory.path, tuple(standings), trust=trust, **shown)
+    sections = (first, crossplay(cross, standings, confidence))
+    return PlayedLeague(directory.path, tuple(standings), trust=trust, sections=sections)
 
 
 # --- Evaluation -----------------------------------------------------------------------------------------------------
@@ -371,7 +365,7 @@ class Pair:
         except ImpossibleScore as error:
             raise RunFailure(f"a bug of the game or of the measure: {error}") from error
 
-    def probe(self) -> Probe:
+    def probe(self) -> Figures:
         """Gains of better responses and of more information. Raises :class:`InputError` for unnamed partners."""
         from league.evaluation.exploitability import probe
 
@@ -385,7 +379,7 @@ class Pair:
 
         return diagnose(
             self.player if self.player.traits.remote else self.member,  # its limits hold for all of it
-            self.against, evaluation.scenarios, self.rules, seed=self.seed,
+            self.against, evaluation.terms.scenarios, self.rules, seed=self.seed,
             confidence=self.confidence, report=report, exact=self.exact, name=occupant_name(self.member),
         )  # fmt: skip
 
@@ -477,7 +471,7 @@ def evaluate_pair(
         evaluation,
         pair.probe() if probe else None,
         pair.diagnose(evaluation) if diagnose else None,
-        **show(*pair_sections(evaluation, stored_human_line())),
+        sections=pair_sections(evaluation, stored_human_line()),
     )
 
 
@@ -499,13 +493,13 @@ def evaluate_league(
     :class:`league.evaluation.of_run.NothingToEvaluate` and what opening the ledger raises.
     """
     from league.evaluation.of_run import evaluate_run
-    from league.results.pair import final_sections
+    from league.tables.final import final_sections
 
     directory = find_run(run)
     final = evaluate_run(
         directory, sampling=sampling, confidence=confidence, sample=sample, exact=exact, report=report, trust=trust
     )
-    return EvaluatedLeague(final, **show(*final_sections(final)))
+    return EvaluatedLeague(final, sections=final_sections(final))
 
 
 # --- Benchmark ------------------------------------------------------------------------------------------------------
@@ -604,7 +598,7 @@ def benchmark(
         report=report,
     )  # fmt: skip
     append(path, row)
-    return BenchmarkResult(row, **show(result_section(row)))
+    return BenchmarkResult(row, sections=(result_section(row),))
 
 
 # --- Values from Python ---------------------------------------------------------------------------------------------

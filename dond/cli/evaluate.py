@@ -49,14 +49,12 @@ from league.evaluation.matches import UnreachedError
 from league.figures.rows import write_figures
 from league.results.pair import (
     diagnosis_section,
-    final_sections,
     pair_figures,
     pair_sections,
-    probe_rows,
     probe_section,
     refused_figures,
 )
-from league.tables.final import final_figures
+from league.tables.final import final_sections
 
 CONFIDENCE = Number(float, lambda share: 0.5 <= share < 1, "in 0.5 to less than 1, such as 0.95")
 TERMS = ("scenarios", "split", "data_dir", "max_turns", "disagree", "seed")  # of a pair; a league has its own
@@ -123,7 +121,7 @@ def _evaluate_league(console: Console, run: Path, sampling: bool, options: dict[
         terms = {name: options[name] for name in ("confidence", "sample", "exact", "trust")}
         final = evaluate_league(run, sampling=sampling, report=status.update, **terms).evaluation
     print_sections(console, final_sections(final))
-    write_figures(final_figures(final), options["json"], options["csv"])
+    write_figures(final, options["json"], options["csv"])
 
 
 def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> None:
@@ -148,7 +146,7 @@ def _evaluate_pair(console: Console, pair: Pair, options: dict[str, Any]) -> Non
         with console.status("possible gains"):
             gains = pair.probe()
         print_section(console, probe_section(gains))
-        figures = replace(figures, rows=(*figures.rows, *probe_rows(gains)))
+        figures = replace(figures, rows=(*figures.rows, *gains.rows))
         write_figures(figures, json, options["csv"])
     if options["diagnose"]:
         with console.status("") as status:

@@ -18,6 +18,7 @@ from dond_marl.game import SEATS
 from dond_marl.occupants import ANYTHING, NOTHING
 from dond_marl.statistics import Comparison, Estimate, compare_arms, mean_of
 from league.bench.differences import MINUS, SMALLEST_EFFECT, signed_interval
+from league.evaluation.final import SHARE
 from league.figures.rows import Figure
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import find_run
@@ -26,7 +27,6 @@ from league.standings.history import CurvePoint, history_of, learning_curves
 from league.standings.ladder import ladder_of
 from league.tables.blocks import Curves, Report, Section, Table, TableRow, count_cell
 from league.tables.figures import count_noun, duration
-from league.tables.final import SHARE
 from league.tables.verdict import Verdict, verdict_of
 
 MOST_RUNS = 8

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dond_marl.errors import InputError
-from dond_marl.files import read_row, refuse_link
+from dond_marl.files import read_row
 from dond_marl.occupants import Spec
 from league.bench.results import ResultsError, append, digest
 from league.ledger.run_directory import source_commit
@@ -59,7 +59,6 @@ def log_evaluation(logging: Logging, **what: Any) -> int:
 
     Raises :class:`~league.bench.results.ResultsError` for a file that is no log.
     """
-    refuse_link(logging.log)
     line = {
         "at": datetime.now(UTC).isoformat("T", "seconds"),
         "commit": source_commit()["commit"],

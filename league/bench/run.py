@@ -65,6 +65,7 @@ from league.play.occupant_kinds import is_free
 from league.play.values import ORACLES, Entrant, Member, machine
 from partners.adapters.agents import programs_in
 from partners.provenance import (
+    NETWORKS,
     OccupantProvenance,
     confirm_opponents_unseen,
     held_out_sources,
@@ -73,7 +74,6 @@ from partners.provenance import (
 )
 from partners.rosters import OF_PEOPLE, ROSTERS, TEST2, roster
 
-NETWORKS = ("checkpoint", "expert")  # occupants that sample or not, as their parameter ``greedy`` says
 LIST_FROM = "of"  # the parameter that holds a list of occupants
 
 

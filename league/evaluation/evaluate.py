@@ -20,7 +20,14 @@ from dond_marl.seats import Bools, Partner, expensive_to_query
 from dond_marl.solvers.solve import solve
 from dond_marl.solvers.values import Value
 from dond_marl.statistics import UNKNOWN, Estimate
-from league.evaluation.exploitability import FOUND, ResponsePair, best_known_response, play_response, response_values
+from league.evaluation.exploitability import (
+    BEST,
+    FOUND,
+    ResponsePair,
+    best_known_response,
+    play_response,
+    response_values,
+)
 from league.evaluation.matches import VIEWS, PlayerLine, Terms, by_view, line_of, score
 from league.figures.measures import FIGURES, NUMBER, PlayedFigures, measures_of_concepts
 from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
@@ -37,7 +44,6 @@ PROTOCOLS = {  # how a network plays: stated in every output, because figures de
     SAMPLED: "samples its acts (sampled; greedy=True in its brackets plays the likeliest)",
 }
 MIXED = "is a mixture that contains a network; the network samples (put greedy=True on the network to change that)"
-BEST = "best response"
 NASH, FAIR, LARGEST, LAST = "Nash", "egalitarian, Kalai-Smorodinsky", "utilitarian", "ultimatum"
 
 
@@ -46,11 +52,7 @@ class Evaluation(NamedTuple):
 
     member: str
     against: str
-    source: ScenarioSource
-    scenarios: Scenarios  # that were played, each in both seats
-    rules: Rules
-    seed: int
-    confidence: float
+    terms: Terms
     notes: tuple[str, ...]  # remarks for the reader of the figures
     played: PlayerLine
     best: PlayerLine | None  # the best response, in the same games: exact, or the best one found
@@ -110,11 +112,7 @@ def evaluate(
     return Evaluation(
         member=name,
         against=opponent,
-        source=source,
-        scenarios=terms.scenarios,
-        rules=rules,
-        seed=seed,
-        confidence=confidence,
+        terms=terms,
         notes=tuple(notes),
         played=played,
         best=best,

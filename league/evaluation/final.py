@@ -17,32 +17,34 @@ W = partners, R = replicates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dond_marl.errors import NotComputable
-from dond_marl.game import Rules
+from dond_marl.game import SEATS, Rules
 from dond_marl.occupants import Spec, seat_occupant
 from dond_marl.randomness import generator
-from dond_marl.scenarios.sources import Scenarios, ScenarioSource, view_parts
+from dond_marl.scenarios.sources import ScenarioSource, view_parts
 from dond_marl.seats import Bools, Doubles, Partner, expensive_to_query
 from dond_marl.solvers.adaptive import is_enumerable
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.solvers.values import Exploitability
-from dond_marl.statistics import GROUPS, Estimate, Estimates, scenario_groups, worst_tenth_weights
+from dond_marl.statistics import GROUPS, Estimates, scenario_groups, worst_tenth_weights
 from league.evaluation.evaluate import points_of_reference, scenarios_of
 from league.evaluation.exploitability import (
+    BEST,
     FOUND,
-    SplitGains,
     best_known_response,
     exploitability_by_seat,
+    gain_parts,
     play_response,
-    split_gains,
 )
-from league.evaluation.matches import PlayerLine, PlayError, SeatGames, Terms, play, score
+from league.evaluation.matches import PlayerLine, PlayError, SeatGames, Terms, play, played_rows, score
 from league.figures.measures import NUMBER
+from league.figures.rows import FigureRow, Figures, bounded_row, figure_row
 from league.figures.tally import Tally, scenario_weights, with_interval
 from league.play.occupant_kinds import IN_GAMES_ONLY, is_free
 from league.standings.references import PRIOR, Side, reference_of, stored_references
@@ -51,6 +53,10 @@ from partners.rosters import TRAIN, roster
 
 EXACT, BOUND, NONE = "exact best response", "upper bound", "not known"
 BY_ODDS, ON_FILE = "response by its odds", "stored response"
+BEGAN, GAIN, DROP = "best response, before training", "gain", "victim drop"  # an exploiter, and figures of exploiters
+REFERENCE, BEST_KNOWN, SHARE = "reference's points", "best known", "share"  # figures against one opponent
+# Figures of games against each opponent, of self-play and of points of reference.
+PLAYED = ("points", "left", "deals", "welfare", "nash", "egalitarian", "pareto", "turns")
 REPLICATES = 1_000  # of the bootstraps
 LEAST = 1e-9  # points of ten; a reference below it has no shares
 AFFORDABLE = 5.0  # seconds of one core: slower responses to partners with memory are not computed
@@ -92,42 +98,6 @@ class Matchup(NamedTuple):
     known: tuple[BestKnown, BestKnown] | None  # None where the marks are exact
 
 
-class ExploiterResult(NamedTuple):
-    """An exploiter's gain against a member, points of ten."""
-
-    exploiter: str
-    gain: tuple[Estimate, Estimate]  # by its seat: its points less the member's own against itself there
-    drop: tuple[Estimate, Estimate]  # by the member's seat: its points against the opponents less those left here
-
-
-class MemberEvaluation(NamedTuple):
-    """The evaluation of one main member."""
-
-    member: str
-    matchups: tuple[Matchup, ...]
-    proximity: Proximity  # to the references
-    agreement: Estimates  # share of games with a deal, every opponent and seat weighing alike
-    welfare: Estimates  # share of the largest joint points, no deal being 0
-    self_play: PlayerLine  # one game per scenario
-    exploiters: tuple[ExploiterResult, ...]  # largest gain first
-    exploitability: tuple[Exploitability, Exploitability] | None  # by the exploiting seat; None where unknown
-    split_gains: SplitGains | None = None  # its parts, where an equilibrium table holds the game
-    began: tuple[Exploitability, Exploitability] | None = None  # of the weights that it began with
-
-
-class FinalEvaluation(NamedTuple):
-    """The evaluation of all main members of a league, with its terms."""
-
-    members: tuple[MemberEvaluation, ...]
-    source: ScenarioSource
-    scenarios: Scenarios  # that were played, each in both seats
-    rules: Rules
-    seed: int
-    confidence: float
-    points: tuple[PlayerLine, ...]  # of reference
-    notes: tuple[str, ...]
-
-
 def final_evaluation(
     members: Mapping[str, Spec | Partner],
     opponents: Mapping[str, Spec | Partner],
@@ -142,8 +112,11 @@ def final_evaluation(
     seed: int = 0,
     confidence: float = 0.95,
     report: Callable[[str], None] = lambda _: None,
-) -> FinalEvaluation:
+) -> Figures:
     """Measure ``members`` against ``opponents`` on ``sample`` scenarios of ``source``, by default all.
+
+    Rows of each main member: the summaries of its shares, agreement and welfare, its figures against each opponent and
+    against itself, and the gains of exploiters and best responses; and rows of each point of reference.
 
     ``exploiters`` trained against the members; ``began``: members as they were before their training. Opponents that
     are specs may have stored references. ``revealed``: both seats see each other's values. ``exact``: code of others is
@@ -172,20 +145,26 @@ def final_evaluation(
             continue
         for name, played in lines.items():
             matchups[name].append(Matchup(opponent, played, marks, best_known))
-    evaluations = []
+    rows: dict[str, list[FigureRow]] = {}
     for name, player in mains.items():
         if not matchups[name]:
             notes.append(f"{name} is not evaluated: it played no opponent")
             continue
         report(f"the exploitability of {name}")
         try:
-            evaluation = _evaluate_member(terms, name, player, tuple(matchups[name]), exploiters_by_name, notes)
             first = (began or {}).get(name)
-            evaluations.append(evaluation._replace(began=None if first is None else _exploitability(terms, first)))
+            rows[name] = list(_member_rows(terms, name, player, first, matchups[name], exploiters_by_name, notes))
         except PlayError as error:
             notes.append(f"{name} is not evaluated: {error}")
     points = points_of_reference(terms)
-    return FinalEvaluation(tuple(evaluations), source, terms.scenarios, rules, seed, confidence, points, tuple(notes))
+    document: dict[str, Any] = {
+        **terms.document(),
+        "notes": notes,
+        "members": list(rows),
+        "points_of_reference": [line.name for line in points],
+    }
+    of_points = (row for line in points for row in played_rows(line.name, "", line.figures, PLAYED))
+    return Figures(document, (*chain.from_iterable(rows.values()), *of_points))
 
 
 def _play_mains(
@@ -301,53 +280,88 @@ def _best_of_zoo(
     return first, second
 
 
-def _evaluate_member(
+def _member_rows(
     terms: Terms,
     name: str,
     player: Partner,
-    matchups: tuple[Matchup, ...],
-    exploiters_by_name: Mapping[str, Partner],
+    began: Partner | None,
+    matchups: Sequence[Matchup],
+    exploiters: Mapping[str, Partner],
     notes: list[str],
-) -> MemberEvaluation:
+) -> Iterator[FigureRow]:
+    """The rows of one member; ``began``: the member before its training. Raises :class:`PlayError`."""
     played = Tally.stack([matchup.played.tally for matchup in matchups])  # [W, 2, figures, GROUPS]
     points, deals, welfare = (played[:, :, NUMBER[figure]] for figure in ("points", "deals", "welfare"))
     marks = np.array([[mark.points for mark in matchup.marks] for matchup in matchups])
     reference = Tally.of(marks, scenario_groups(terms.scenarios))
     exact = np.array([[mark.kind == EXACT for mark in matchup.marks] for matchup in matchups])
+    seed, confidence, games = terms.seed, terms.confidence, 2 * terms.scenarios.size  # against each opponent
+    near = proximity(points, reference, exact, seed=seed, confidence=confidence)
+    for figure in Proximity._fields[1:]:
+        estimates = getattr(near, figure)
+        yield _share_row(name, "", f"proximity, {figure.replace('_', ' ')}", "", estimates, games * len(matchups))
+    for figure, measure in (("agreement", deals), ("welfare", welfare)):
+        estimates = over_cells(measure, seed=seed, confidence=confidence)
+        yield _share_row(name, "", figure, "", estimates, games * len(matchups))
+    for i, matchup in enumerate(matchups):
+        yield from _matchup_rows(name, matchup, [near.cells.entry(i, seat) for seat in (0, 1)], games)
     opened, answers = play(terms, name, (player, player), name, player, complete=True)
     alone = SeatGames((opened[0], opened[0]), answers).line(name, terms)  # one game, seen from each seat
+    yield from played_rows(name, name, alone.figures, PLAYED)
     exploited = []
-    for exploiter_name, exploiter in exploiters_by_name.items():
+    for exploiter_name, exploiter in exploiters.items():
         try:
             tally = score(exploiter, player, terms, names=(exploiter_name, name), complete=True).tally
-            exploited.append(_exploiter_result(exploiter_name, tally, alone.tally, points, terms.confidence))
+            exploited.append(_exploiter_rows(name, exploiter_name, tally, alone.tally, points, confidence))
         except PlayError as error:
             notes.append(f"the exploiter {exploiter_name} is left out: {error}")
+    for rows in sorted(exploited, key=lambda rows: -sum(row.value for row in rows if row.figure == GAIN)):
+        yield from rows
     gains = _exploitability(terms, player)
-    seed, confidence = terms.seed, terms.confidence
-    return MemberEvaluation(
-        name,
-        matchups,
-        proximity(points, reference, exact, seed=seed, confidence=confidence),
-        over_cells(deals, seed=seed, confidence=confidence),
-        over_cells(welfare, seed=seed, confidence=confidence),
-        alone,
-        tuple(sorted(exploited, key=lambda result: -(result.gain[0].mean + result.gain[1].mean))),
-        gains,
-        None if gains is None else split_gains(gains, terms.source, terms.rules),
-    )
+    for response, by_seat in ((BEST, gains), (BEGAN, None if began is None else _exploitability(terms, began))):
+        for seat, gain in zip(SEATS, by_seat or (), strict=bool(by_seat)):
+            yield bounded_row(name, response, GAIN, seat, *gain.gain, exact=gain.response.exact)
+    if gains is not None:
+        yield from gain_parts(name, BEST, GAIN, gains, terms.source, terms.rules)
 
 
-def _exploiter_result(exploiter: str, games: Tally, alone: Tally, points: Tally, confidence: float) -> ExploiterResult:
-    """``games``, ``alone``: of the exploiter and of the member with itself, ``[2, figures, GROUPS]``.
+def _share_row(member: str, against: str, figure: str, seat: str, estimates: Estimates, n: int) -> FigureRow:
+    value, low, high = map(float, estimates)
+    return FigureRow(member, against, figure, seat, value, low, high, n, "share")
 
-    ``points``: the member's against all opponents, ``[W, 2, GROUPS]``.
+
+def _matchup_rows(name: str, matchup: Matchup, shares: Sequence[Estimates], games: int) -> Iterator[FigureRow]:
+    """The rows of a member against one opponent; ``shares``: of the references' points, by seat."""
+    opponent = matchup.opponent
+    for seat, (seat_name, mark, share) in enumerate(zip(SEATS, matchup.marks, shares, strict=True)):
+        yield _share_row(name, opponent, SHARE, seat_name, share, games // 2)
+        most = float(mark.points.mean())
+        least = most if mark.kind == EXACT else math.nan
+        yield FigureRow(name, opponent, REFERENCE, seat_name, least, least, most, note=mark.kind)
+        if matchup.known is not None:
+            best_known = matchup.known[seat]
+            points = (best_known.points, best_known.points, best_known.points)
+            yield FigureRow(name, opponent, BEST_KNOWN, seat_name, *points, note=best_known.player)
+    yield from played_rows(name, opponent, matchup.played.figures, PLAYED)
+
+
+def _exploiter_rows(
+    name: str, exploiter: str, games: Tally, alone: Tally, points: Tally, confidence: float
+) -> list[FigureRow]:
+    """Gain of an exploiter over the member against itself in that seat, and drop of the member by the member's seat.
+
+    The drop: the member's points against the opponents less those that it gets from the exploiter. ``games``,
+    ``alone``: of the exploiter and of the member with itself, ``[2, figures, GROUPS]``. ``points``: the member's
+    against all opponents, ``[W, 2, GROUPS]``.
     """
     gained, left_points = games[:, NUMBER["points"]], games[:, NUMBER["left"]]
     usual = points.averaged()  # the scenarios are the same with all opponents
-    gain = [(gained[seat] - alone[seat, NUMBER["points"]]).mean(confidence) for seat in (0, 1)]
-    drop = [(usual[seat] - left_points[1 - seat]).mean(confidence) for seat in (0, 1)]
-    return ExploiterResult(exploiter, (gain[0], gain[1]), (drop[0], drop[1]))
+    rows = []
+    for seat, seat_name in enumerate(SEATS):
+        gain, drop = gained[seat] - alone[seat, NUMBER["points"]], usual[seat] - left_points[1 - seat]
+        rows.append(figure_row(name, exploiter, GAIN, seat_name, gain.mean(confidence)))
+        rows.append(figure_row(name, exploiter, DROP, seat_name, drop.mean(confidence)))
+    return rows
 
 
 def _exploitability(terms: Terms, player: Partner) -> tuple[Exploitability, Exploitability] | None:

@@ -7,11 +7,11 @@ seat, with the same noise for all players.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import Scenarios, ScenarioSource, open_source
 from dond_marl.seats import UNREACHED_BOUND, Bools, Decisions, Doubles, HintSource, Partner, Turns
 from dond_marl.statistics import Estimate, scenario_groups
-from league.figures.measures import Measures, PlayedFigures, figures, measures_of_games, tally_of
+from league.figures.measures import FIGURES, Measures, PlayedFigures, figures, measures_of_games, tally_of
+from league.figures.rows import FigureRow, figure_row
 from league.figures.tally import Tally
 from league.play.values import Answers, answers_of, unreachable_member
 
@@ -57,6 +58,16 @@ class Terms(NamedTuple):
     confidence: float = 0.95  # of intervals; two-sided, in (0, 1)
     revealed: bool = False  # both seats see each other's values
     exact: bool = False  # whether references may query code of others beyond its games
+
+    def document(self) -> dict[str, Any]:
+        """The terms of a table of figures, as plain values."""
+        source, rules = self.source, self.rules
+        return {
+            "scenarios": {"source": source.label, "number": self.scenarios.size, "sha256": source.digest()},
+            "rules": {"max_turns": rules.max_turns, "disagree": rules.disagree},
+            "seed": self.seed,
+            "confidence": self.confidence,
+        }
 
     def play_seat(
         self,
@@ -107,6 +118,16 @@ class PlayerLine:
     def deals(self) -> float:
         """Share of games with a deal, both seats."""
         return self.figures[BOTH].deals.mean
+
+
+def played_rows(
+    member: str, against: str, by_view: Mapping[str, PlayedFigures], names: Iterable[str] = FIGURES
+) -> Iterator[FigureRow]:
+    """The rows of one player's games, or of a point of reference: figures of each view."""
+    for view in VIEWS:
+        for name in names:
+            seat = "" if view == BOTH else view
+            yield figure_row(member, against, name, seat, getattr(by_view[view], name), FIGURES[name].cell_unit)
 
 
 def by_view(tally: Tally) -> dict[str, Tally]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
 from dond_marl.errors import InputError
 from dond_marl.occupants import Spec, check_needs
 from dond_marl.seats import Partner
 from league.evaluation.evaluate import GREEDY, HELDOUT, PROTOCOLS
-from league.evaluation.final import FinalEvaluation, final_evaluation
+from league.evaluation.final import final_evaluation
+from league.figures.rows import Figures
 from league.ledger.export import blob_ancestry
 from league.ledger.ledger import open_run
 from league.ledger.run_directory import RunDirectory
@@ -37,7 +39,7 @@ def evaluate_run(
     exact: bool = False,
     report: Callable[[str], None] = lambda _: None,
     trust: bool = False,
-) -> FinalEvaluation:
+) -> Figures:
     """Evaluate the main members of a run, which may be in progress, as they stand in its ledger.
 
     They play their likeliest acts, or sample as in practice with ``sampling``. Opponents are the members of the split
@@ -71,7 +73,7 @@ def evaluate_run(
     }
     opponents = heldout or {spec.text: spec for spec in roster(DEV)}
     env, league = config.env, config.league
-    evaluation = final_evaluation(
+    figures = final_evaluation(
         mains,
         opponents,
         env.model_copy(update={"split": HELDOUT.get(env.scenarios, env.split)}).open_source(),
@@ -90,7 +92,7 @@ def evaluate_run(
     notes = [f"a network of the league {how}", *_rewards(config, mains), *_provenance_notes(pasts, opponents)]
     if not heldout:
         notes.append("no member is held out of this league, so the opponents are the roster dev")
-    return evaluation._replace(notes=(*notes, *evaluation.notes))
+    return replace(figures, terms={**figures.terms, "notes": [*notes, *figures.terms["notes"]]})
 
 
 def _provenance_notes(pasts: Mapping[str, Ancestry], opponents: Mapping[str, Spec]) -> Iterator[str]:

@@ -37,13 +37,8 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
     models = {member.name for member in members_of(config) if member.costly}
     mains = [learner.name for learner in config.learners if learner.role == "main"]
     short = short_names(cross.members)
-    evaluated = None
-    if outcome.final is not None:
-        from league.tables.final import final_figures  # evaluations load PyTorch
-
-        evaluated = final_figures(outcome.final)
     cost = duration(outcome.seconds)
-    verdict = verdict_of(outcome.curves, mains, cross, standings, evaluated, confidence, cost)
+    verdict = verdict_of(outcome.curves, mains, cross, standings, outcome.final, confidence, cost)
     sentences = (practice_warning(outcome.without_practice), verdict.sentence)
     curves, learns, responses = outcome.curves, bool(config.learners), len(outcome.responses)
     tables = [ladder(standings, outcome.members, confidence, responses, models, curves, learns=learns, details=details)]
@@ -61,7 +56,7 @@ def league_sections(outcome: LeagueOutcome, directory: Path, *, details: bool = 
             tables.append(meta_game(outcome.findings))
     sections = [with_short_names(section, short) for section in tables]
     if outcome.final is not None and details:
-        from league.results.pair import final_sections  # evaluations load PyTorch
+        from league.tables.final import final_sections  # evaluations load PyTorch
 
         sections += final_sections(outcome.final)
     folder = f"{cross.total_games:,} games of matches, all tables and weights: {directory}"

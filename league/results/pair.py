@@ -1,27 +1,27 @@
-"""Evaluations as figures and as sections: of a pair, of a league's main members, of a probe and of a diagnosis."""
+"""Evaluations as figures and as sections: of a pair, of a probe and of a diagnosis."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from dond_marl.dialogues.human_line import HumanLine, stored_human_line
+from dond_marl.dialogues.human_line import HumanLine
 from dond_marl.game import SEATS
 from dond_marl.occupants import short_names
 from league.evaluation.diagnosis import Diagnosis
-from league.evaluation.evaluate import (
+from league.evaluation.evaluate import FAIR, HUMANS, NASH, Evaluation, human_figures, mean_of_seats, ultimatum_seat
+from league.evaluation.exploitability import (
     BEST,
-    FAIR,
-    HUMANS,
-    NASH,
-    Evaluation,
-    human_figures,
-    mean_of_seats,
-    ultimatum_seat,
+    COMPARED,
+    EXPLOITABILITY,
+    FOUND,
+    INFORMATION,
+    INFORMED,
+    SAFETY,
+    SELF_PLAY,
+    VALUE,
 )
-from league.evaluation.exploitability import FOUND, Probe
-from league.evaluation.final import FinalEvaluation
-from league.evaluation.matches import BOTH, PlayerLine, UnreachedError
+from league.evaluation.matches import BOTH, PlayerLine, UnreachedError, played_rows
 from league.figures.measures import FIGURES, score_pairs
 from league.figures.rows import Figure, FigureRow, Figures, bounded_row, figure_row
 from league.play.values import Answers
@@ -36,33 +36,11 @@ from league.tables.blocks import (
     with_short_names,
 )
 from league.tables.figures import with_margin
-from league.tables.final import (
-    KEY,
-    TITLE,
-    about_people,
-    final_figures,
-    final_section,
-    final_summary,
-    names_in,
-    played_rows,
-)
+from league.tables.final import about_people
 from league.tables.plain import WARNING, in_short
 
 SMALL_GAP = 0.005  # points of ten; smaller losses are not reported
 
-VALUE, INFORMED, INFORMATION = (
-    "value of a response",
-    "value of a response that sees both values",
-    "value of information",
-)
-SELF_PLAY, EXPLOITABILITY, SAFETY = "self-play", "exploitability", "safety"
-EQUILIBRIUM = "an equilibrium"
-COMPARED = {  # field of a comparison with an equilibrium: figure
-    "member": "points against an equilibrium",
-    "shortfall": "less than an equilibrium there",
-    "equilibrium": "an equilibrium's points against it",
-    "advantage": "more than an equilibrium gets against itself",
-}
 HEADINGS = {BEST: "best response", FOUND: "best found", FAIR: "egalitarian"}
 
 
@@ -73,14 +51,10 @@ def share_of(reference: str) -> str:
 
 def pair_figures(evaluation: Evaluation, human: HumanLine) -> Figures:
     """The evaluation of a pair as rows: of the member, the best response, points of reference and people."""
-    rules, source = evaluation.rules, evaluation.source
     terms = {
         "member": evaluation.member,
         "against": evaluation.against,
-        "scenarios": {"source": source.label, "number": evaluation.scenarios.size, "sha256": source.digest()},
-        "rules": {"max_turns": rules.max_turns, "disagree": rules.disagree},
-        "seed": evaluation.seed,
-        "confidence": evaluation.confidence,
+        **evaluation.terms.document(),
         "notes": list(evaluation.notes),
         "units": {figure: described.unit for figure, described in FIGURES.items()},
         "splits": {  # own points, the partner's, games
@@ -123,47 +97,10 @@ def _count(member: str, figure: str, number: int, total: int) -> FigureRow:
     return FigureRow(member, "", figure, "", float(number), math.nan, math.nan, total, "count")
 
 
-def probe_rows(probed: Probe) -> Iterator[FigureRow]:
-    """A probe as rows: values of responses, of information, self-play, exploitability and safety, by seat."""
-    member, against = probed.member, probed.against
-    for seat, value in zip(SEATS, probed.hidden, strict=True):
-        yield bounded_row(BEST, against, VALUE, seat, value.low, value.high, exact=value.exact)
-    for seat, value in zip(SEATS, probed.informed or (), strict=False):
-        yield bounded_row(BEST, against, INFORMED, seat, value.low, value.high, exact=value.exact)
-    for seat, (low, high) in zip(SEATS, probed.information or (), strict=False):
-        yield bounded_row(BEST, against, INFORMATION, seat, low, high, exact=low == high)
-    for seat, exploited in zip(SEATS, probed.exploited, strict=True):
-        value, itself = exploited.response, exploited.self_play
-        yield bounded_row(BEST, member, VALUE, seat, value.low, value.high, exact=value.exact)
-        yield bounded_row(member, member, SELF_PLAY, seat, itself, itself, exact=True)
-        yield bounded_row(member, BEST, EXPLOITABILITY, seat, *exploited.gain, exact=value.exact)
-    if probed.split_gains is not None:
-        for part, pair in probed.split_gains._asdict().items():
-            for seat, (low, high) in zip(SEATS, pair, strict=True):
-                yield bounded_row(member, BEST, f"{EXPLOITABILITY}, {part}", seat, low, high, exact=False)
-    if probed.compared is not None:
-        for seat, points, (low, high) in zip(SEATS, probed.compared.values, probed.compared.responses, strict=True):
-            yield bounded_row(EQUILIBRIUM, EQUILIBRIUM, SELF_PLAY, seat, points, points, exact=True)
-            yield bounded_row(BEST, EQUILIBRIUM, VALUE, seat, low, high, exact=low == high)
-        for field, figure in COMPARED.items():
-            for seat, points in zip(SEATS, getattr(probed.compared, field), strict=True):
-                yield bounded_row(member, "", figure, seat, points, points, exact=probed.compared.exact)
-    points = probed.safety.points
-    yield bounded_row(member, probed.safety.responder, SAFETY, "", points, points, exact=True)
-
-
 def refused_figures(member: str, against: str, error: UnreachedError) -> Figures:
     """A refused evaluation: the reason among the terms, and the counts of both players' decisions as rows."""
     rows = tuple(row for name, answers in error.answers.items() for row in _answer_rows(name, answers))
     return Figures({"member": member, "against": against, "refused": str(error)}, rows)
-
-
-def final_sections(final: FinalEvaluation) -> tuple[Section, ...]:
-    """The final evaluation of a league in short, and the tables of its report."""
-    figures = final_figures(final)
-    every = final_section(figures, stored_human_line())._replace(title=f"{TITLE}, every figure")
-    sections = (Section(KEY, TITLE, final_summary(figures)), every)
-    return tuple(with_short_names(section, tuple(names_in(figures))) for section in sections)
 
 
 def pair_sections(evaluation: Evaluation, human: HumanLine, *, details: bool = False) -> tuple[Section, ...]:
@@ -220,9 +157,9 @@ def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
     )
 
 
-def probe_section(probed: Probe) -> Section:
+def probe_section(figures: Figures) -> Section:
     """The gain of more information and of better responses, by seat, and the member's worst case."""
-    figures, member, against = Figures({}, tuple(probe_rows(probed))), probed.member, probed.against
+    member, against = figures.terms["member"], figures.terms["against"]
     lines = {
         f"best response to {against}": (BEST, against, VALUE),
         "  knowing its values": (BEST, against, INFORMED),
@@ -243,24 +180,21 @@ def probe_section(probed: Probe) -> Section:
         [f"as {seat}" for seat in SEATS],
         ((label, [figures.cell(*key, seat) for seat in SEATS]) for label, key in measured.items()),
     )
-    safety = (
-        f"safety: {member} scores least against {probed.safety.responder} of the zoo: "
-        f"{probed.safety.points:.2f} points of ten, mean of both seats"
-    )
-    responses = (*probed.hidden, *(exploited.response for exploited in probed.exploited))
-    ways = sorted({value.how for value in responses if not value.exact})
-    notes = (safety, *(f"a range is bounds: {how}" for how in ways), *_of_equilibria(probed))
-    return with_short_names(Section("probe", "what could be gained", notes, (table,)), (member, against))
-
-
-def _of_equilibria(probed: Probe) -> Iterator[str]:
-    if probed.compared is not None:
-        yield (
+    (safety,) = figures.select(member=member, figure=SAFETY)
+    notes = [
+        f"safety: {member} scores least against {safety.against} of the zoo: {safety.value:.2f} points of ten, mean of "
+        "both seats",
+        *(f"a range is bounds: {how}" for how in figures.terms["bounds"]),
+    ]
+    compared = figures.row(member, "", COMPARED["member"], SEATS[0])
+    if compared is not None:
+        notes.append(
             "conceded: the seat's gain against the equilibrium of the shipped table, one of many, by demanding it; "
-            f"weak: the further gain that {probed.member}'s answers and offers concede"
+            f"weak: the further gain that {member}'s answers and offers concede"
         )
-        if not probed.compared.exact:
-            yield f"games of {probed.member} and an equilibrium are played, each scenario once in both seats"
+        if compared.note != "exact":
+            notes.append(f"games of {member} and an equilibrium are played, each scenario once in both seats")
+    return with_short_names(Section("probe", "what could be gained", tuple(notes), (table,)), (member, against))
 
 
 def main_table(figures: Figures, evaluation: Evaluation) -> Table:
@@ -302,10 +236,11 @@ def _table(caption: str, heads: Sequence[str], rows: Iterable[tuple[str, Sequenc
 
 
 def _describe_games(evaluation: Evaluation) -> str:
-    rules, scenarios = evaluation.rules, evaluation.scenarios.size
+    terms, rules = evaluation.terms, evaluation.terms.rules
     return (
-        f"{evaluation.member} against {evaluation.against} on {evaluation.source.label}: {scenarios:,} scenarios, each "
-        f"in both seats; max_turns {rules.max_turns}, disagree {rules.disagree}, seed {evaluation.seed}"
+        f"{evaluation.member} against {evaluation.against} on {terms.source.label}: "
+        f"{terms.scenarios.size:,} scenarios, each in both seats; "
+        f"max_turns {rules.max_turns}, disagree {rules.disagree}, seed {terms.seed}"
     )
 
 
@@ -313,13 +248,13 @@ def _notes(evaluation: Evaluation) -> Iterator[str]:
     yield from (f"{_as_sentence(note)}." for note in evaluation.notes)
     yield (
         f"Points of ten: a seat's score in tenths of what all items are worth to it. No deal counts 0. "
-        f"± is half of the {evaluation.confidence:.0%} interval over scenarios."
+        f"± is half of the {evaluation.terms.confidence:.0%} interval over scenarios."
     )
     if evaluation.values is not None:
         value = mean_of_seats(evaluation.values)
         yield (
             f"Best response: the policy with the highest score that knows the policy of {evaluation.against}, but not "
-            f"its values. Expected: its mean over all scenarios of {evaluation.source.prior}, "
+            f"its values. Expected: its mean over all scenarios of {evaluation.terms.source.prior}, "
             f"{'exact' if value.exact else 'within bounds'} ({value.how}). In these games it may score more or "
             f"less."
         )
@@ -337,7 +272,7 @@ def _notes_of_details(evaluation: Evaluation, human: HumanLine) -> Iterator[str]
         "each divided by the largest that any split of the scenario gives. No deal counts 0."
     )
     yield "Pareto-optimal: a deal in which neither seat could have more without the other having less."
-    last = ultimatum_seat(evaluation.rules)
+    last = ultimatum_seat(evaluation.terms.rules)
     ultimatum = "" if last is None else f", ultimatum the best for {SEATS[last]}, whose offer is answered last"
     yield (
         "Columns of one split, chosen with both seats' values known, in every game: Nash has the largest product of "

@@ -254,7 +254,7 @@ def _mixture(league: LeagueConfig, history: History, oracle: str, opponents: Seq
         return shares
     unchanging, lives = [opponents[number] for number in still], len(history.snapshots_of(oracle))
     drawn = generator(league.seed, "recommendation", history.cross.place[oracle], lives).random(2)
-    game = game_of(complete(payoffs)[np.ix_(unchanging, (0, 1), unchanging)])
+    game = game_of(complete(payoffs.mean, payoffs.games)[np.ix_(unchanging, (0, 1), unchanging)])
     shares[still] = np.column_stack(solution(league.meta_solver, game, (float(drawn[0]), float(drawn[1]))))
     return shares
 

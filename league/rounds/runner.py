@@ -7,11 +7,11 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dond_marl.occupants import ANYTHING, NOTHING, check_needs
 from dond_marl.records.files import write_atomically
-from league.figures.rows import Figures
+from league.figures.rows import Figures, write_figures
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory, RunError, origin_note
 from league.ledger.trackers import Trackers
@@ -32,10 +32,6 @@ from league.standings.ladder import Responses, Standing, ladder_of, write_ladder
 from league.standings.references import stored_responses
 from partners.provenance import Ancestry, ProvenanceError, refuse_test_roster
 
-if TYPE_CHECKING:
-    from league.evaluation.final import FinalEvaluation
-
-
 FiguresReport = Callable[[Mapping[str, float]], object]
 
 
@@ -47,7 +43,7 @@ class LeagueOutcome(NamedTuple):
     curves: list[CurvePoint]
     responses: Responses  # points of best responses to the members for which they are known
     findings: Figures | None  # ratings and the meta-game, with ``league.evaluate``
-    final: FinalEvaluation | None  # the mains against held-out members, if there are mains
+    final: Figures | None  # the mains against held-out members, if there are mains
     without_practice: Mapping[str, int] = {}  # learners that learned nothing in some rounds, with their number
     members: Sequence[Member] = ()
     seconds: float = 0.0  # of all rounds
@@ -110,7 +106,7 @@ def run_league(
 
 def _evaluate(
     config: Config, directory: RunDirectory, history: History, watcher: Watcher
-) -> tuple[Figures | None, FinalEvaluation | None]:
+) -> tuple[Figures | None, Figures | None]:
     """The analyses at the end: ratings and the meta-game, and the mains against held-out members."""
     watcher.on_analysis("ratings and the meta-game")
     findings = findings_of(history.cross, seed=config.league.seed, confidence=config.league.confidence)
@@ -119,11 +115,11 @@ def _evaluate(
     if not any(learner.role == "main" for learner in config.learners):
         return findings, None
     from league.evaluation.of_run import evaluate_run
-    from league.tables.final import write_final_files  # the evaluation loads PyTorch
+    from league.tables.final import FINAL_FILE, FINAL_TABLE  # the evaluation loads PyTorch
 
     watcher.on_analysis("held-out evaluation")
     final = evaluate_run(directory, config, report=watcher.on_step, trust=True)
-    write_final_files(directory.path, final)
+    write_figures(final, directory.path / FINAL_FILE, directory.path / FINAL_TABLE)
     return findings, final
 
 

@@ -31,7 +31,7 @@ from league.standings.meta_game import (
     max_welfare_cce,
     nash_bargaining_cce,
 )
-from league.standings.ratings import Table, distinctness, take_give
+from league.standings.ratings import Table, complete, distinctness, take_give
 
 REPLICATES, FEWEST = 100, 20
 MANY = 64  # above this many members fewer replicates, since a game of 300 takes five seconds to solve
@@ -68,11 +68,6 @@ class _Samples(NamedTuple):
         """A figure of the point table and of each replicate, with an interval within the range of the figure."""
         return with_wide_interval(value, np.stack(draws), self.confidence, enough=self.enough, within=within)
 
-    def fill(self, table: Table) -> Table:
-        """A table with its missing cells predicted."""
-        played = ~np.isnan(table)
-        return table if played.all() else np.where(played, table, take_give(table, self.games).predictions())
-
     def rows(self, keys: Iterable[Key], estimates: Estimates, unit: Unit = "points") -> Iterator[FigureRow]:
         """A row per value, in the order of ``keys``; ``n`` counts the games of all pairs, each pair's once."""
         n = round(float(self.games.sum()) / 2)
@@ -98,8 +93,8 @@ def findings_of(cross: CrossPlay, *, seed: int, confidence: float, replicates: i
     if replicates is None:
         replicates = max(FEWEST, REPLICATES * MANY // max(MANY, len(members)))
     samples = _samples(cross, members, scenario_weights(generator(seed, "findings"), replicates), confidence)
-    point = _solve_game(samples.fill(samples.mean))
-    draws = [_solve_game(samples.fill(table), point.pairs) for table in samples.resampled]
+    point = _solve_game(complete(samples.mean, samples.games))
+    draws = [_solve_game(complete(table, samples.games), point.pairs) for table in samples.resampled]
     deviation = samples.interval(point.deviation, [draw.deviation for draw in draws], (-TEN, 0.0))
     ratings = Estimates(*map(np.concatenate, zip(_take_give_ratings(samples), deviation, strict=True)))
     terms = {

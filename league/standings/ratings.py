@@ -60,9 +60,10 @@ def shrink(payoffs: Payoffs) -> Shrunk:
     return Shrunk(share * np.nan_to_num(payoffs.mean) + (1 - share) * prediction, strength)
 
 
-def complete(payoffs: Payoffs) -> Table:
-    """The table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`; cells without games are predicted."""
-    return np.where(payoffs.games > 0, payoffs.mean, shrink(payoffs).mean)
+def complete(mean: Table, games: Table) -> Table:
+    """A table of means ``[N, 2, N]`` for :mod:`league.standings.meta_game`; its missing cells are predicted."""
+    played = ~np.isnan(mean)
+    return mean if played.all() else np.where(played, mean, take_give(mean, games).predictions())
 
 
 def _pooled_variance(payoffs: Payoffs) -> float:

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from dond_marl.dialogues.human_line import CONFIDENCE, HumanLine, stored_human_line
 from dond_marl.game import SEATS
-from dond_marl.statistics import Estimate, Estimates
 from league.evaluation.evaluate import HUMANS, human_figures
-from league.evaluation.final import BOUND, EXACT, FinalEvaluation, MemberEvaluation
-from league.evaluation.matches import BOTH, VIEWS
-from league.figures.measures import FIGURES, PlayedFigures
-from league.figures.rows import (
-    FigureRow,
-    Figures,
-    bounded_row,
-    figure_row,
-    parse_figures,
-    write_figures,
-)
-from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, number_cell
+from league.evaluation.exploitability import BEST
+from league.evaluation.final import BEST_KNOWN, BOUND, DROP, EXACT, GAIN, PLAYED, REFERENCE, SHARE
+from league.evaluation.matches import played_rows
+from league.figures.rows import FigureRow, Figures, parse_figures
+from league.tables.blocks import Cell, Section, Table, TableRow, align_columns, number_cell, with_short_names
 
 KEY, TITLE = "evaluation", "Held-out evaluation"
 FINAL_FILE, FINAL_TABLE = "evaluation.json", "evaluation.csv"
@@ -35,38 +25,13 @@ COLUMNS = {  # heading: figure of a player's games, and seat
     "Pareto-optimal of deals": ("pareto", ""),
     "acts": ("turns", ""),
 }
-NAMES = tuple(dict.fromkeys(("points", "left", *(figure for figure, _ in COLUMNS.values()))))
 SHARES = {  # figure: its label in the summary of a member
     "mean": "share of the references' points, mean",
     "of partners": "  over partners like these",
     "exact": "  where the reference is exact",
     "worst tenth": "  worst tenth of the partners",
 }
-RESPONSE, BEGAN, GAIN, DROP = "best response", "best response, before training", "gain", "victim drop"
 PARTS = {"conceded": f"{GAIN}, conceded", "weak": f"{GAIN}, weak"}  # of a best response's gain: the figures' names
-REFERENCE, BEST_KNOWN, SHARE = "reference's points", "best known", "share"
-
-
-def final_figures(final: FinalEvaluation) -> Figures:
-    """The final evaluation as rows: of each main member, and of each point of reference."""
-    games = 2 * final.scenarios.size
-    terms = {
-        "scenarios": {"source": final.source.label, "number": final.scenarios.size, "sha256": final.source.digest()},
-        "rules": {"max_turns": final.rules.max_turns, "disagree": final.rules.disagree},
-        "seed": final.seed,
-        "confidence": final.confidence,
-        "notes": list(final.notes),
-        "members": [member.member for member in final.members],
-        "points_of_reference": [line.name for line in final.points],
-    }
-    rows = [row for member in final.members for row in _member_rows(member, games)]
-    rows += [row for line in final.points for row in played_rows(line.name, "", line.figures, NAMES)]
-    return Figures(terms, tuple(rows))
-
-
-def write_final_files(directory: Path, final: FinalEvaluation) -> None:
-    """Write ``evaluation.json`` and ``evaluation.csv`` to a run's folder."""
-    write_figures(final_figures(final), directory / FINAL_FILE, directory / FINAL_TABLE)
 
 
 def read_final(text: str) -> Figures:
@@ -74,54 +39,12 @@ def read_final(text: str) -> Figures:
     return parse_figures(text, lambda figures: final_section(figures, stored_human_line()))
 
 
-def _member_rows(evaluation: MemberEvaluation, games: int) -> Iterator[FigureRow]:
-    """The rows of one member; ``games``: games against each opponent, in both seats."""
-    name, proximity = evaluation.member, evaluation.proximity
-    total = games * len(evaluation.matchups)
-    for share in SHARES:
-        estimates = getattr(proximity, share.replace(" ", "_"))
-        yield figure_row(name, "", f"proximity, {share}", "", _estimate(estimates, total), "share")
-    yield figure_row(name, "", "agreement", "", _estimate(evaluation.agreement, total), "share")
-    yield figure_row(name, "", "welfare", "", _estimate(evaluation.welfare, total), "share")
-    for index, matchup in enumerate(evaluation.matchups):
-        opponent = matchup.opponent
-        for seat, (seat_name, mark) in enumerate(zip(SEATS, matchup.marks, strict=True)):
-            share_of = _estimate(proximity.cells.entry(index, seat), games // 2)
-            yield figure_row(name, opponent, SHARE, seat_name, share_of, "share")
-            most = float(mark.points.mean())
-            least = most if mark.kind == EXACT else math.nan
-            yield FigureRow(name, opponent, REFERENCE, seat_name, least, least, most, note=mark.kind)
-            if matchup.known is not None:
-                best_known = matchup.known[seat]
-                points = (best_known.points, best_known.points, best_known.points)
-                yield FigureRow(name, opponent, BEST_KNOWN, seat_name, *points, note=best_known.player)
-        yield from played_rows(name, opponent, matchup.played.figures, NAMES)
-    yield from played_rows(name, name, evaluation.self_play.figures, NAMES)
-    for exploiter in evaluation.exploiters:
-        for seat_name, gain, drop in zip(SEATS, exploiter.gain, exploiter.drop, strict=True):
-            yield figure_row(name, exploiter.exploiter, GAIN, seat_name, gain)
-            yield figure_row(name, exploiter.exploiter, DROP, seat_name, drop)
-    for response, by_seat in ((RESPONSE, evaluation.exploitability), (BEGAN, evaluation.began)):
-        for seat_name, exploited in zip(SEATS, by_seat or (), strict=bool(by_seat)):
-            yield bounded_row(name, response, GAIN, seat_name, *exploited.gain, exact=exploited.response.exact)
-    if evaluation.split_gains is not None:
-        for part, pair in evaluation.split_gains._asdict().items():
-            for seat_name, (low, high) in zip(SEATS, pair, strict=True):
-                yield bounded_row(name, RESPONSE, PARTS[part], seat_name, low, high, exact=False)
-
-
-def played_rows(
-    member: str, against: str, by_view: Mapping[str, PlayedFigures], names: Iterable[str] = FIGURES
-) -> Iterator[FigureRow]:
-    """The rows of one player's games, or of a point of reference: figures of each view."""
-    for view in VIEWS:
-        for name in names:
-            seat = "" if view == BOTH else view
-            yield figure_row(member, against, name, seat, getattr(by_view[view], name), FIGURES[name].cell_unit)
-
-
-def _estimate(estimates: Estimates, n: int) -> Estimate:
-    return Estimate(float(estimates.value), n, float(estimates.low), float(estimates.high))
+def final_sections(figures: Figures) -> tuple[Section, ...]:
+    """The final evaluation of a league in short, and the tables of its report."""
+    every = final_section(figures, stored_human_line())._replace(title=f"{TITLE}, every figure")
+    sections = (Section(KEY, TITLE, final_summary(figures)), every)
+    names = [name for row in figures.rows for name in (row.member, row.against) if name]
+    return tuple(with_short_names(section, names) for section in sections)
 
 
 def final_section(figures: Figures, human: HumanLine) -> Section:
@@ -136,7 +59,7 @@ def final_summary(figures: Figures) -> tuple[str, ...]:
         return ()
     name = figures.terms["members"][0]
     sentences = []
-    gains = list(figures.select(member=name, against=RESPONSE, figure=GAIN))
+    gains = list(figures.select(member=name, against=BEST, figure=GAIN))
     if gains:
         first, second = (gain.high for gain in gains)
         bound = "" if all(gain.note == "exact" for gain in gains) else "at most "
@@ -157,12 +80,6 @@ def worst_share(figures: Figures, member: str) -> FigureRow | None:
     """The smallest share of a reference's points, the first of equals; ``None`` where none is known."""
     rows = [row for row in figures.select(member=member, figure=SHARE) if not math.isnan(row.value)]
     return min(rows, key=lambda row: row.value, default=None)
-
-
-def names_in(figures: Figures) -> Iterator[str]:
-    """All names of members in the figures, some more than once."""
-    for row in figures.rows:
-        yield from (name for name in (row.member, row.against) if name)
 
 
 def people(human: HumanLine) -> Table:
@@ -264,7 +181,7 @@ def _best_known_cell(figures: Figures, name: str, opponent: str, seat: str) -> C
 
 
 def _human_cells(human: HumanLine) -> dict[str, Cell]:
-    rows = (row for row in played_rows(HUMANS, "", human_figures(human), NAMES) if not math.isnan(row.value))
+    rows = (row for row in played_rows(HUMANS, "", human_figures(human), PLAYED) if not math.isnan(row.value))
     return _played_cells(Figures({}, tuple(rows)), HUMANS, "")
 
 
@@ -278,11 +195,11 @@ def _exploiters_table(name: str, figures: Figures) -> Table:
         f"{short} as {seat}": (figure, seat) for short, figure in ((GAIN, GAIN), ("drop", DROP)) for seat in SEATS
     }
     exploiters = figures.opponents(name, GAIN)
-    lines = [("best response, under the whole prior", RESPONSE, columns)] if RESPONSE in exploiters else []
+    lines = [("best response, under the whole prior", BEST, columns)] if BEST in exploiters else []
     for part, figure in PARTS.items():
-        if figures.row(name, RESPONSE, figure, SEATS[0]) is not None:
-            lines.append((f"  {part}", RESPONSE, {f"{GAIN} as {seat}": (figure, seat) for seat in SEATS}))
-    lines += [(exploiter, exploiter, columns) for exploiter in exploiters if exploiter != RESPONSE]
+        if figures.row(name, BEST, figure, SEATS[0]) is not None:
+            lines.append((f"  {part}", BEST, {f"{GAIN} as {seat}": (figure, seat) for seat in SEATS}))
+    lines += [(exploiter, exploiter, columns) for exploiter in exploiters if exploiter != BEST]
     rows = tuple(
         TableRow(label, tuple(figures.cell(name, against, *keys[head]) if head in keys else None for head in columns))
         for label, against, keys in lines

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from league.evaluation.final import BOUND
+from league.evaluation.exploitability import BEST
+from league.evaluation.final import BEGAN, BOUND, GAIN, REFERENCE, SHARE
 from league.figures.rows import Figures
 from league.standings.crossplay import CrossPlay, lead
 from league.standings.history import CurvePoint
 from league.standings.ladder import Standing
 from league.tables.figures import count_noun, with_margin
-from league.tables.final import BEGAN, GAIN, REFERENCE, RESPONSE, SHARE, worst_share
+from league.tables.final import worst_share
 
 
 class Verdict(NamedTuple):
@@ -78,7 +79,7 @@ def _adversary(curve: Sequence[CurvePoint], final: Figures | None, name: str) ->
     A best response of the league answers the learner's likeliest acts, which samples in matches: the gain is at least
     the measured one.
     """
-    now, before = (None, None) if final is None else (_exact_gain(final, name, by) for by in (RESPONSE, BEGAN))
+    now, before = (None, None) if final is None else (_exact_gain(final, name, by) for by in (BEST, BEGAN))
     measured = [point.gain.mean for point in curve if point.gain.n]
     if now is None:
         return f"an adversary gains at least {measured[-1]:.1f} points (both seats added)" if measured else ""

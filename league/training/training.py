@@ -28,7 +28,8 @@ from dond_marl.seats import Partner, Traits, expensive_to_query
 from dond_marl.solvers.best_response import exact_by_answers
 from dond_marl.statistics import Estimate
 from hints import HintSchedule
-from league.evaluation.evaluate import BEST, GREEDY, SAMPLED, evaluate, scenarios_of
+from league.evaluation.evaluate import GREEDY, SAMPLED, evaluate, scenarios_of
+from league.evaluation.exploitability import BEST
 from league.evaluation.matches import BOTH, PlayerLine, Terms, heldout_terms, score
 from league.ledger.run_directory import PROGRESS, SETTINGS, RunDirectory, RunError
 from league.ledger.run_names import checkpoints_in

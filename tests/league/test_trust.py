@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from dond.table.session import write_down
 from dond.web.league_follower import DAMAGED, Follower
 from dond_marl.errors import Notice, UntrustedError
-from dond_marl.files import atomic_replace
 from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.occupants import ANYTHING, Spec, expand_run_name, parse_spec, pin_spec, read_spec
 from dond_marl.records.record import record_of, to_line
 from league import open_league
-from league.bench.results import append
-from league.ledger.ledger import Ledger, ReadLedger
-from league.play.blobs import RESERVOIR_KEY, SUFFIX, BlobError, forget_reservoir, read_content, write_blob
+from league.ledger.ledger import Ledger
 from league.settings.layers import presets_folder, read_yaml, write_yaml
-from partners.network.checkpoint import pack
 from tests.command import in_process, played_league
 from tests.loopback import Service, completion, without_proxy_and_key
 
@@ -58,7 +53,7 @@ RUN_TO_LOOK_AT = {  # commands that show a run, and succeed
 }
 RUN_TO_USE = {  # commands that would make members, and refuse
     "evaluate": ("evaluate", "--run", "RUN"),
-    "bench": (
+    "bench": [
         "bench",
         "run",
         "--run",
@@ -70,7 +65,7 @@ RUN_TO_USE = {  # commands that would make members, and refuse
         "--sample",
         "4",
         "--allow-uncommitted",
-    ),
+    ],
     "resume": ("league", "--resume", "RUN"),
 }
 COMMANDS = {**RUN_TO_LOOK_AT, **RUN_TO_USE}
@@ -131,10 +126,6 @@ class Planted:
             "heldout": pin_spec(parse_spec(evil)),
         }
         forge(self.run, self.specs, self.specs["file"])
-        for name in ("dond-marl", ".config/dond-marl"):  # settings of the user that the author would bring
-            (folder / name).mkdir(parents=True)
-            (folder / name / "trusted.json").write_text("{}")
-            (folder / name / "key").write_bytes(bytes(32))
 
 
 @pytest.fixture
@@ -149,26 +140,9 @@ def words_of(command: str, run: object, out: Path) -> list[str]:
     return [word.replace("RUN", str(run)).replace("OUT", str(out)) for word in COMMANDS[command]]
 
 
-def beside(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    return planted.run, tmp_path
-
-
-def inside_with_settings(planted: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", ".config")
-    monkeypatch.setenv("DOND_MARL_HOME", "dond-marl")
-    return Path("runs/0001"), planted.folder
-
-
-@pytest.mark.parametrize(
-    ("command", "place"),
-    [
-        *((command, beside) for command in COMMANDS),
-        *((command, inside_with_settings) for command in ("export", "resume")),
-    ],
-)
-def test_a_planted_run_executes_and_sends_nothing(command, place, planted, service, tmp_path, monkeypatch):
-    run, folder = place(planted, tmp_path, monkeypatch)
-    done = in_process(*words_of(command, run, tmp_path), cwd=folder)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_planted_run_executes_and_sends_nothing(command, planted, service, tmp_path):
+    done = in_process(*words_of(command, planted.run, tmp_path), cwd=tmp_path)
     assert not planted.mark.exists() and not service.heard
     assert "the-secret" not in done.stdout + done.stderr and "Traceback" not in done.stderr
     if command in RUN_TO_LOOK_AT:
@@ -195,7 +169,6 @@ def test_own_run_that_needs_something_asks_when_it_is_resumed(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text(EVIL.replace("MARK", str(tmp_path / "executed")))
     text = SETTINGS.replace("FOLDER", "runs").replace("kind: pushover", "kind: 'evil.py:Evil'")
-    text = text.replace(", responses: exact", "")
     Path("league.yaml").write_text(text)
     assert in_process("league", "--config", "league.yaml", "--quiet").returncode == 0
     refused = in_process("league", "--resume", "runs/0001")
@@ -225,10 +198,8 @@ def test_training_is_not_resumed_without_trust(tmp_path, monkeypatch):
     checkpoint = max(Path("runs/0001/checkpoints").glob("*.json"))  # its note names the partner
     Path("executed").unlink()
     Path("evil.py").unlink()
-    for command in (
-        ("bench", checkpoint, "--against", "heuristic", "--sample", "4", "--results", "r.jsonl", "--allow-uncommitted"),
-    ):
-        assert in_process(*command).returncode == 0
+    words = ("bench", checkpoint, "--against", "heuristic", "--sample", "4", "--results", "r.jsonl")
+    assert in_process(*words, "--allow-uncommitted").returncode == 0
 
 
 @pytest.mark.filterwarnings("ignore::dond_marl.errors.Notice")
@@ -321,72 +292,3 @@ def test_readers_say_that_rows_were_changed(command, honest, tmp_path):
         in_process(*words_of(command, copy, tmp_path), cwd=tmp_path)
     with pytest.warns(Notice), Follower(copy) as follower:
         assert DAMAGED in follower.view().headline
-
-
-def test_study_is_not_exported_through_a_link(tmp_path):
-    (tmp_path / "own").mkdir()
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "export").symlink_to(tmp_path / "own")
-    done = in_process("study", "export", tmp_path / "study")
-    assert done.returncode == 1 and "is a link" in done.stderr and not any((tmp_path / "own").iterdir())
-
-
-# -- Names and links that another person puts into a run damage no file of the user's
-
-
-@pytest.fixture
-def run(honest, tmp_path) -> Path:
-    """A copy of the run, as another person would send it."""
-    return Path(shutil.copytree(honest, tmp_path / "theirs" / "0001"))
-
-
-@pytest.fixture
-def mine(tmp_path) -> Path:
-    """A file of the user's, outside the run."""
-    path = tmp_path / f"model{SUFFIX}"
-    path.write_text("mine")
-    return path
-
-
-def test_a_path_in_place_of_a_blobs_name_deletes_nothing(run, mine):
-    with Ledger(run / "ledger.sqlite") as ledger:
-        last = ledger.next_round - 1
-        expected = ledger.fingerprint()
-        ledger._db.execute("UPDATE states SET blob = ? WHERE round = ?", (str(mine.with_suffix("")), last))
-        ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = ?", (ledger._seal(last), last))
-    assert in_process("league", "--resume", run).returncode == 0
-    with ReadLedger(run / "ledger.sqlite") as ledger:
-        assert ledger.fingerprint() == expected  # the round was played again
-    assert mine.read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["PATH", "../model", "A" * 64, "a" * 63, "a" * 64 + "\n", "a" * 64 + "/.."])
-def test_blobs_have_digests_as_names(name, mine, tmp_path):
-    name = str(mine.with_suffix("")) if name == "PATH" else name
-    folder = tmp_path / "blobs"
-    before, now = write_blob(folder, pack({}, {RESERVOIR_KEY: name})), write_blob(folder, pack({}))
-    forget_reservoir(folder, before, now)
-    assert mine.exists()
-    with pytest.raises(BlobError, match="no name of weights"):
-        read_content(folder, name)
-
-
-def test_each_temporary_file_is_new_and_a_link_is_replaced(mine, tmp_path):
-    path = tmp_path / "page.html"
-    path.symlink_to(mine)
-    names = set()
-    for text in ("one", "two"):
-        with atomic_replace(path) as temporary:
-            temporary.write_text(text)
-            names.add(temporary.name)
-    assert len(names) == 2 and not path.is_symlink() and path.read_text() == "two" and mine.read_text() == "mine"
-
-
-def test_nothing_is_added_to_a_link(mine, tmp_path):
-    (tmp_path / "games.jsonl").symlink_to(mine)
-    state = apply(State(Scenario((1, 2, 2), ((4, 1, 2), (0, 4, 1))), Rules()), Action(Act.DISAGREE))
-    with pytest.raises(OSError, match="is a link"):
-        write_down(record_of(state, ("human", "tough")), tmp_path / "games.jsonl")
-    with pytest.raises(OSError, match="is a link"):
-        append(tmp_path / "games.jsonl", {})
-    assert mine.read_text() == "mine"

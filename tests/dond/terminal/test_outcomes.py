@@ -13,7 +13,8 @@ from dond_marl.dialogues.human_line import stored_human_line
 from dond_marl.game import Rules
 from dond_marl.occupants import short_names
 from dond_marl.scenarios.sources import open_source
-from league.evaluation.evaluate import BEST, evaluate
+from league.evaluation.evaluate import evaluate
+from league.evaluation.exploitability import BEST
 from league.evaluation.matches import BOTH
 from league.figures.rows import FigureRow, Figures
 from league.results.pair import pair_sections, pair_summary

@@ -6,19 +6,17 @@ import itertools
 import math
 import random
 from collections.abc import Iterable
-from statistics import NormalDist, variance
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
 from dond_marl.errors import InputError
-from dond_marl.scenarios.sources import PARTS, lewis_space, open_source
+from dond_marl.scenarios.sources import lewis_space
 from dond_marl.statistics import GROUPS, scenario_groups
 from league.bench.arms import ADVERSARY, Arm
 from league.bench.differences import differences
 from league.bench.figures import MEASURES, CellMeans, PartnerGames, noisy_mean
-from league.bench.protocol import ALL, HEADLINE, Field, lewis_field
+from league.bench.protocol import ALL, Field, lewis_field
 from league.bench.table import EXACT, boards, leaderboard
 from league.evaluation.matches import MEMBER
 from league.figures.tally import Tally
@@ -62,60 +60,6 @@ def made_up_arms(shift: float = 0.0) -> dict[str, list[dict[str, tuple[float, fl
 
 def rows_of(arms: dict[str, list[dict[str, tuple[float, float]]]]) -> list[dict]:
     return [made_up_row(name, seed, own) for name, seeds in arms.items() for seed, own in enumerate(seeds, 1)]
-
-
-def by_hand(points: dict[str, tuple[float, float]], drawn: dict[str, list[list[str]]] | None = None) -> float:
-    """The headline of one seed, over the drawn families and members: a list of members for each time of a family."""
-    draws = drawn or {family: [members] for family, members in FAMILIES.items()}
-    return mean(mean(mean(points[name]) for name in members) for several in draws.values() for members in several)
-
-
-def resample(rng: random.Random, arms: list[list[dict[str, tuple[float, float]]]]) -> float:
-    """One replicate of the headline of the first arm - that of the second, or of the first alone."""
-    names, drawn = list(FAMILIES), {family: [] for family in FAMILIES}
-    for _ in names:
-        family = rng.choice(names)
-        drawn[family].append([rng.choice(FAMILIES[family]) for _ in FAMILIES[family]])
-    values = [mean(by_hand(rng.choice(seeds), drawn) for _ in seeds) for seeds in arms]
-    return values[0] - (values[1] if len(values) > 1 else 0.0)
-
-
-def interval_by_hand(arms: list[list[dict[str, tuple[float, float]]]], confidence: float) -> tuple[float, float]:
-    rng, replicates = random.Random(11), 3_000
-    parts = [(variance([by_hand(points) for points in seeds]) / len(seeds), len(seeds) - 1) for seeds in arms]
-    means = []
-    for members in FAMILIES.values():
-        both = [mean(mean(points[name]) for name in members for points in seeds) for seeds in arms]
-        means.append(both[0] - (both[1] if len(both) > 1 else 0.0))
-    parts.append((variance(means) / len(means), len(means) - 1))
-    freedom = sum(part for part, _ in parts) ** 2 / sum(part**2 / each for part, each in parts)
-    tail = NormalDist().cdf(-math.sqrt(1 + 1 / freedom) * float(student.ppf(0.5 + confidence / 2, freedom)))
-    low, high = np.quantile([resample(rng, arms) for _ in range(replicates)], [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def test_headline_and_interval_equal_those_of_loops():
-    arms = made_up_arms()
-    (board,) = boards(rows_of(arms))
-    for arm in board.arms:
-        found, points = arm.headline(), arms[arm.name]
-        assert found.mean == pytest.approx(mean(by_hand(own) for own in points)) and found.n == len(points)
-        assert (found.low, found.high) == pytest.approx(interval_by_hand([points], 0.95), abs=0.2)  # of extremes
-    assert [arm.name for arm in board.arms] == sorted(arms, key=lambda name: -mean(map(by_hand, arms[name])))
-
-
-@pytest.mark.parametrize("shift", [0.05, 1.0, -1.0])
-def test_difference_and_verdict_equal_those_of_loops(shift):
-    arms = made_up_arms(shift)
-    ((found,),) = (board.compared for board in boards(rows_of(arms), "old", EFFECT))
-    both = [arms["new"], arms["old"]]
-    assert found.points.difference.mean == pytest.approx(mean(map(by_hand, both[0])) - mean(map(by_hand, both[1])))
-    low, high = interval_by_hand(both, 0.95)
-    assert (found.points.difference.low, found.points.difference.high) == pytest.approx((low, high), abs=0.06)
-    narrow = interval_by_hand(both, 0.90)
-    expected = "better" if low > 0 else "worse" if high < 0 else "undecided"
-    expected = "equivalent" if min(narrow) >= -EFFECT and max(narrow) <= EFFECT else expected
-    assert found.points.verdict == expected and f" {expected} " in found.sentence
 
 
 def test_one_partner_that_decides_is_named():
@@ -200,27 +144,6 @@ def test_shared_noise_of_renamings_is_clustered():
 def test_one_replicate_has_no_noise_and_no_scenario_no_mean():
     assert noise([[1.0, 3.0]], [0, 1]) == (2.0, 0.0, 2)
     assert math.isnan(noisy_mean(Tally(np.zeros((3, GROUPS)), np.zeros((3, GROUPS))))[0])
-
-
-@pytest.mark.slow
-def test_interval_has_its_nominal_coverage():
-    rng, field, covered = np.random.default_rng(5), lewis_field(), 0
-    truth = rng.random((2, 1, field.source.table.size)) * 6
-    for _ in range(200):
-        points = truth + rng.normal(size=(2, 4, truth.shape[2]))
-        figures = CellMeans({"partner": games_of(points, field)}, field)
-        mean = figures.mean("points", [(0, 0), (0, 1)], ALL)
-        covered += mean.low <= truth.mean() <= mean.high
-    assert 0.9 <= covered / 200 <= 0.99
-
-
-def test_slices_partition_the_scenarios():
-    field = lewis_field()
-    parts = np.stack([field.slices[name] for name in PARTS])
-    assert (parts.sum(axis=0) == 1).all()
-    assert (field.slices[HEADLINE] == parts[1] | parts[2]).all()
-    assert field.slices[HEADLINE][0].sum() == open_source("lewis", split="test").table.size
-    assert field.slices[ALL].all() and field.whole
 
 
 def test_a_sample_of_scenarios_has_an_interval_over_orbits_and_all_of_them_none():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from dond.cli.bench import BEGIN, END, renew_table
 from dond_marl import statistics
 from dond_marl.errors import InputError
 from dond_marl.occupants import parse_spec, seat_occupant
-from league.bench.arms import ADVERSARY, MAIN, Arm, arms_by_protocol, headline_of, scores_of
+from league.bench.arms import ADVERSARY, Arm, arms_by_protocol
 from league.bench.results import append, read, seal_row
 from league.bench.run import measure, opponents_of, submission_of_spec
 from league.bench.table import AT_LEAST, EXACT, boards, leaderboard, summary_sentences
@@ -59,21 +58,6 @@ def test_results_group_by_protocol(rows):
         assert points == sorted(points, reverse=True)
 
 
-def test_notes_cover_every_seed(rows):
-    first, second = ({**row, "submission": {**row["submission"], "met_here": []}} for row in rows[:2])
-    second["submission"]["met_here"] = ["someone"]
-    (section,) = leaderboard([first, second]).sections
-    assert any(note.startswith("asking:") and " 1 " in note for note in section.notes)
-
-
-def test_notes_name_replicates_and_intervals(rows):
-    more = play(submission_of_spec("nice", "more"), opponents_of(["heuristic"]), replicates=3)
-    some = play(submission_of_spec("nice", "some"), opponents_of(["heuristic"]), sample=60)
-    (whole, sampled) = sorted(leaderboard([rows[-1], more, some]).sections, key=lambda each: "60 sc" in each.notes[0])
-    assert "2 or 3 times" in whole.notes[0] and "noise" in whole.notes[1]
-    assert "once" in sampled.notes[0] and "orbits" in sampled.notes[1]
-
-
 @pytest.fixture(scope="module")
 def by_family() -> list[dict]:
     """The same submission on all scenarios and on a sample of them, against a family of train and another one."""
@@ -107,10 +91,6 @@ def test_interval_of_one_run_with_named_partners_is_that_of_its_games(by_family)
             assert (found.low, found.high) == pytest.approx((own["low"], own["high"]), abs=1e-5)
         else:
             assert found.low <= own["low"] + 1e-5 and own["high"] - 1e-5 <= found.high
-
-
-def test_links_to_sections_of_a_leaderboard_in_markdown_are_as_github_writes_them(rows):
-    assert "- [Against 2 partners, lewis](#against-2-partners-lewis)" in report_markdown(leaderboard(rows[:1]))
 
 
 def test_several_seeds_have_an_interval_over_seeds(rows):
@@ -154,13 +134,6 @@ def test_gain_of_the_best_labels_weighs_families_as_the_headline_does():
     assert cells(section, 0, "older")["best labels"] is None
 
 
-def test_partners_of_no_roster_are_not_made_into_occupants():
-    """A results file may come from anywhere, and an occupant may start a program."""
-    points = {"llm(provider=nobody)": (5.0, 5.0), "negmas(agent='no.Such')": (6.0, 6.0)}
-    (section,) = leaderboard([made_up_row("mine", None, points, roster="own list")]).sections
-    assert cells(section, 0, "mine")["points"].estimate.mean == 5.5 and "with memory" not in section.blocks[1].heads
-
-
 def test_rows_with_programs_of_people_are_shown_without_their_files(tmp_path, monkeypatch):
     """Only playing needs the contest's repository and Node."""
     monkeypatch.chdir(tmp_path)
@@ -176,16 +149,6 @@ def test_of_results_of_one_name_and_seed_the_last_counts(rows):
     (asking,) = (arm for arm in arms if arm.name == "asking")
     assert len(asking.rows) == len(DEMANDS)
     assert max(row["figures"]["points"]["value"] for row in asking.rows) == 9.0
-
-
-def test_scores_are_by_partner_and_seat_and_shares_need_a_reference(rows):
-    scores = scores_of(rows[0])
-    by_cell = {(cell["partner"], cell["seat"]): cell["points"]["held-out views"] for cell in rows[0]["cells"]}
-    assert scores.shape == (2, 2) and scores[1, 0] == by_cell["stubborn", 0]
-    with_reference = [{**cell, "reference": {"held-out views": 10.0}} for cell in rows[0]["cells"][:2]]
-    shares = scores_of({**rows[0], "cells": [*with_reference, *rows[0]["cells"][2:]]}, MAIN["BR-Prox"])
-    assert np.nanmax(shares) <= 1
-    assert set(np.isnan(shares).sum(axis=1)) <= {0, 2}
 
 
 def test_arms_are_compared_with_the_one_that_is_named(rows):
@@ -213,13 +176,6 @@ def test_gains_of_an_adversary_are_exact_or_at_least(rows):
     assert Arm("asking", (asking[0], *exact[1:])).adversary_gains() is None
 
 
-def test_summary_sentences_name_points(rows):
-    gains = {"gain": [1.25, 2.5], "nashconv": 3.75}
-    summary, figures = " ".join(summary_sentences({**rows[0], "exploitability": gains})), rows[0]["figures"]
-    assert f"asking has {headline_of(rows[0]):.2f} " in summary and "NashConv 3.75" in summary
-    assert f"{figures['points_worst_cell']['value']:.2f}" in summary
-
-
 @pytest.mark.parametrize(
     ("form", "mark"), [("text", "Arms, best first"), ("markdown", "| arm |"), ("html", "<!doctype")]
 )
@@ -233,16 +189,6 @@ def test_the_command_renders_it_in_every_format(rows, tmp_path, capsys, form, ma
     if form != "text":
         assert dond("bench", "table", "--results", path, "--format", form, "--out", tmp_path / "out") == 0
         assert (tmp_path / "out").read_text() == shown
-
-
-def test_mistakes_of_the_table_are_one_sentence(tmp_path, capsys):
-    assert dond("bench", "table", "--results", tmp_path / "none.jsonl") == 2
-    assert "none.jsonl" in capsys.readouterr().err
-    path = Path(tmp_path / "bench.jsonl")
-    path.write_text("")
-    assert dond("bench", "table", "--results", path) == 0
-    assert dond("bench", "table", "--results", path, "--out", tmp_path / "x.txt") == 2
-    assert dond("bench", "table", "--results", path, "--over", "nobody") == 2
 
 
 def test_page_matches_the_results_and_submissions():

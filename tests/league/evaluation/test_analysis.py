@@ -134,11 +134,6 @@ def test_rich_prior_uses_true_values():
     assert found.acts[0].best[0].points > 0
 
 
-def test_seat_without_turns_has_no_acts():
-    record = game("human", Action(Act.DISAGREE))
-    assert analyse_acts(record, 1, seat_occupant("heuristic"), None).acts == ()
-
-
 def test_against_a_partner_that_remembers_long_games_are_not_searched():
     state = apply(State(SCENARIO, Rules(30)), Action(Act.DISAGREE))
     record = record_of(state, ("human", "prosocial"), source="lewis")

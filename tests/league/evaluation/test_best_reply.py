@@ -17,22 +17,9 @@ from dond_marl.solvers.values import response_value
 from league.bench.run import exploitability_of, submission_of_spec
 from league.evaluation.adversary import adversary_gains, exploiter_points
 from league.evaluation.exploitability import best_known_response, response_values
-from partners.best_response import BestResponse
 
 LEWIS = open_source("lewis", split="paper_test")
 RULES = Rules(6)
-
-
-class Counted:
-    """Linear, which counts the turns of its queries."""
-
-    def __init__(self):
-        self.asked, self._inner = 0, seat_occupant("linear")
-        self.traits = self._inner.traits
-
-    def act(self, turns):
-        self.asked += turns.size
-        return self._inner.act(turns)
 
 
 @pytest.mark.parametrize(
@@ -48,18 +35,6 @@ def test_response_value_is_exact(name):
         assert value == response_value(partner, LEWIS, RULES, seat)
 
 
-@pytest.mark.parametrize("seat", [0, 1])
-def test_value_and_play_share_one_solution(seat):
-    model = Counted()
-    reply = best_known_response(model, LEWIS, RULES)
-    response_values(model, LEWIS, RULES, reply, {})
-    asked = model.asked
-    assert asked > 0
-    pair = (reply.players[0], seat_occupant("linear")) if seat == 0 else (seat_occupant("linear"), reply.players[1])
-    rollout(pair, LEWIS.table, RULES, seed=0, index=(0,))
-    assert model.asked == asked
-
-
 def test_memory_has_no_response_by_odds():
     assert not best_known_response(seat_occupant("random"), LEWIS, Rules()).exact
     assert best_known_response(seat_occupant("random"), LEWIS, Rules(4)).exact
@@ -67,13 +42,6 @@ def test_memory_has_no_response_by_odds():
         best_known_response(seat_occupant("micro"), LEWIS, Rules())
     with pytest.raises(NotComputable):
         best_known_response(seat_occupant("linear"), open_source("uniform"), Rules())
-
-
-def test_response_without_contexts_has_no_value():
-    with pytest.raises(NotComputable):
-        BestResponse("linear").value(0, RULES, "lewis")
-    with pytest.raises(NotComputable):
-        BestResponse("random", prior_contexts(LEWIS, 0)).value(0, RULES, "lewis")
 
 
 def test_revealed_values_replace_the_prior():
@@ -120,20 +88,6 @@ def test_best_of_the_seeds_gains_from_an_easy_policy():
 def test_choice_and_measurement_of_a_random_policy_have_other_noise():
     chosen, measured = exploiter_points(partial(seat_occupant, "random"), 1, FEW)
     assert chosen != measured and chosen == pytest.approx(measured, abs=0.5)
-
-
-def test_gain_from_a_policy_with_memory_is_not_negative():
-    gains = adversary_gains(partial(seat_occupant, "concession_rule"), seeds=(1,), decisions=FEW)
-    assert min(gains["gain"]) >= 0 and gains["chosen"] == [1, 1]
-
-
-@pytest.mark.slow
-def test_workers_change_no_gain():
-    first, second = (
-        adversary_gains(partial(seat_occupant, "pushover"), seeds=(1, 2), decisions=FEW, workers=workers)
-        for workers in (1, 2)
-    )
-    assert first == second
 
 
 @pytest.mark.slow

@@ -57,26 +57,6 @@ def test_points_and_losses_are_the_best_responses_points():
 
 
 @pytest.mark.slow
-def test_player_may_use_its_arrays_again():
-    class Thrifty:
-        """Plays as ``linear``, always in the same arrays."""
-
-        def __init__(self) -> None:
-            self.of = seat_occupant("linear")
-            self.traits, self.arrays = self.of.traits, [np.zeros(30, np.int8), np.zeros((30, 3), np.int8)]
-
-        def act(self, turns):
-            decisions = self.of.act(turns)
-            views = [array[: turns.size] for array in self.arrays]
-            for view, answer in zip(views, decisions[:2], strict=True):
-                view[:] = answer
-            return decisions._replace(act_type=views[0], oA=views[1])
-
-    thrifty, plain = (diagnose(player, "heuristic", some(30), name="linear") for player in (Thrifty(), "linear"))
-    assert thrifty.document() == plain.document()
-
-
-@pytest.mark.slow
 def test_best_response_has_no_regret_and_no_noise():
     found = diagnose("best_response(to=heuristic)", "heuristic", some(30))
     assert found.lost.mean == pytest.approx(0, abs=1e-9)

@@ -38,7 +38,6 @@ BARGAINING = MetaGame(BARGAINERS, BARGAINERS.T)
 CHICKEN = game([[0, 7], [2, 6]], [[0, 2], [7, 6]])
 LATE = game([[0, 7], [2, 6], [1.5, 5.5]], [[0, 2], [7, 6], [7, 6]])
 # Who gets the larger part: seat_0 may ask for 8 or 5, seat_1 may accept any or only 5 and more.
-ULTIMATUM = game([[8, 0], [5, 5]], [[2, 0], [5, 5]])
 TABLES = arrays(np.float64, (3, 3), elements=st.integers(0, 10).map(float))
 
 
@@ -86,14 +85,6 @@ def test_rock_paper_scissors():
             assert mixture == pytest.approx([1 / 3] * 3, abs=1e-6)
     for rating in deviation_rating(ROCK):
         assert rating == pytest.approx([0, 0, 0], abs=1e-8)
-
-
-def test_ultimatum():
-    # (5, 5) is worth 10 as (8, 2) is; where seat_1 accepts anything seat_0 gains 3 by asking for 8 instead.
-    joint = nash_bargaining_cce(ULTIMATUM)
-    assert joint.values == pytest.approx((5, 5), abs=1e-6)
-    assert joint.mixtures[0] == pytest.approx([0, 1], abs=1e-6)
-    assert joint.mixtures[1][0] <= 5 / 8 + 1e-6  # or seat_0 would name 8
 
 
 def test_replicator_dynamics():
@@ -156,12 +147,6 @@ def test_game_of_crossplay_orientation():
     assert first[0, 1] == mean[0, 0, 1] and second[0, 1] == mean[1, 1, 0]
 
 
-def test_twenty_members():
-    rng = np.random.default_rng(0)
-    joint = max_welfare_cce(MetaGame(10 * rng.random((20, 20)), 10 * rng.random((20, 20))))
-    assert joint.gap < 1e-8 and joint.welfare > 18
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 10**6))
 def test_column_generation_equals_the_full_program(seed):
@@ -198,17 +183,6 @@ def test_warm_start_does_not_change_results():
     assert np.concatenate(deviation_rating(helped)) == pytest.approx(np.concatenate(deviation_rating(fresh)), abs=1e-8)
 
 
-def test_memory_with_200_members():
-    rng = np.random.default_rng(0)
-    take = rng.normal(0, 1, 200)
-    first = 5 + take[:, None] - 0.6 * take + rng.normal(0, 0.3, (200, 200))
-    played = MetaGame(first, first.T)
-    joint = max_welfare_cce(played)
-    assert joint.gap < 1e-8 and joint.chances.sum() == pytest.approx(1)
-    strictest = deviation_rating(played)
-    assert np.concatenate(strictest).max() <= 1e-8
-
-
 @pytest.mark.parametrize("noise", [1e-6, *(pytest.param(n, marks=pytest.mark.slow) for n in (0.0, 1e-9, 1e-7))])
 def test_degenerate_programs_are_solved(noise):
     """Clones, pairs that never deal and rounding make them degenerate; one setting alone fails in some of these."""
@@ -231,17 +205,25 @@ def test_max_gini_cce_of_small_games():
     assert max_gini_cce(nothing_matters).chances == pytest.approx(np.full((1, 3), 1 / 3), abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_max_gini_cce_is_the_projection(seed):
-    """Beside another method: least distance programming by non-negative least squares (Lawson & Hanson 1974, 23.4)."""
-    rng = np.random.default_rng(seed)
-    drawn = MetaGame(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
-    made, pairs = max_gini_cce(drawn), 20
-    inside = np.vstack([-gains_of(drawn) / 10, np.eye(pairs), np.ones((1, pairs))])  # at least 0, and a sum of 1
+def most_even(gains: np.ndarray) -> np.ndarray:
+    """The distribution nearest to the even one, by non-negative least squares (Lawson & Hanson 1974, 23.4).
+
+    ``gains[deviations, pairs]``: points of ten, at most 0 on average.
+    """
+    pairs = gains.shape[1]
+    inside = np.vstack([-gains / 10, np.eye(pairs), np.ones((1, pairs))])  # at least 0, and a sum of 1
     target = np.append(np.zeros(pairs), 1.0)
     equations = np.vstack([inside.T, np.append(np.zeros(len(inside) - 1), 1.0)])
     left = equations @ nnls(equations, target)[0] - target
-    assert made.chances.ravel() == pytest.approx(-left[:-1] / left[-1], abs=1e-6)
+    return -left[:-1] / left[-1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_max_gini_cce_is_the_projection(seed):
+    rng = np.random.default_rng(seed)
+    drawn = MetaGame(10 * rng.random((4, 5)), 10 * rng.random((4, 5)))
+    made = max_gini_cce(drawn)
+    assert made.chances.ravel() == pytest.approx(most_even(gains_of(drawn)), abs=1e-6)
     assert made.gap < 1e-5 and made.values == pytest.approx([(made.chances * table).sum() for table in drawn])
 
 
@@ -269,12 +251,8 @@ def test_max_gini_ce_is_the_projection(seed):
             row = np.zeros_like(own)
             row[recommended] = own[instead] - own[recommended]
             gains.append(np.moveaxis(row, 0, seat).ravel())
-    inside = np.vstack([-np.array(gains) / 10, np.eye(12), np.ones((1, 12))])
-    equations = np.vstack([inside.T, np.append(np.zeros(len(inside) - 1), 1.0)])
-    target = np.append(np.zeros(12), 1.0)
-    left = equations @ nnls(equations, target)[0] - target
     made = max_gini_ce(drawn)
-    assert made.chances.ravel() == pytest.approx(-left[:-1] / left[-1], abs=1e-6)
+    assert made.chances.ravel() == pytest.approx(most_even(np.array(gains)), abs=1e-6)
     assert (
         made.gap == pytest.approx(max((np.array(gains) @ made.chances.ravel()).max(), 0), abs=1e-9) and made.gap < 1e-5
     )

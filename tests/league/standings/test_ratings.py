@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dond_marl.game import Scenario
-from dond_marl.scenarios.sources import lewis_space, pack
-from dond_marl.statistics import GROUPS, Estimates
+from dond_marl.statistics import Estimates
 from league.figures.tally import scenario_weights, with_interval, with_wide_interval
-from league.play.values import FACTS
-from league.standings.crossplay import CrossPlay
 from league.standings.meta_game import Equilibria, deviation_rating, game_of, max_welfare_cce
 from league.standings.ratings import RELIABLE, RIDGE, Payoffs, distinctness, elo, take_give
-
-SCENARIO = Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))
 
 
 def test_take_give_by_hand():
@@ -44,13 +35,6 @@ def test_additive_tables_are_recovered(seed):
     fit = take_give(np.where(games > 0, mean, np.nan), games)
     assert fit.take == pytest.approx(take, abs=0.15) and fit.give == pytest.approx(give, abs=0.15)
     assert np.abs(fit.predictions() - mean).max() < 0.4
-
-
-def test_tough_and_soft_members():
-    mean = np.array([[0, 8, 9], [5.5, 7, 8], [4, 6, 7]], dtype=float)[:, None, :].repeat(2, axis=1)
-    fit = take_give(mean, np.full(mean.shape, 100.0))
-    assert fit.give.argmax() == 2 and fit.give.argmin() == 0  # soft leaves most, tough least
-    assert (fit.take + fit.give).argmin() == 0  # and tough adds least to welfare
 
 
 def test_member_without_games():
@@ -116,87 +100,6 @@ def test_fit_with_one_seat_order():
     assert np.isfinite(take_give(mean, games).predictions()).all()
 
 
-def facts(scores: np.ndarray) -> np.ndarray:
-    """The facts of games of these scores, ``[K, 2]`` points."""
-    games = np.zeros(len(scores), dtype=FACTS)
-    games["scores"] = scores
-    return games
-
-
-def cells_of(rng: np.random.Generator, effects: np.ndarray, size: int = 400) -> CrossPlay:
-    """Members that score ``effects`` plus what the scenario brings to a seat, a row's luck common to all."""
-    cells, space = CrossPlay(map(str, range(len(effects)))), lewis_space()
-    scenarios = space.rows(rng.choice(space.size, size))
-    luck, scores = rng.normal(0, 1.5, (size, 2)), []
-    legs = list(itertools.product(range(len(effects)), repeat=2))
-    for a, b in legs:
-        points = 5 + np.array([effects[a], effects[b]]) + luck + rng.normal(0, 1, (size, 2))
-        scores.append(facts(np.clip(np.round(points), 0, 10)))
-    cells.add(scenarios, legs, scores)
-    return cells
-
-
-def bootstrapped(
-    statistic: Callable[[np.ndarray], np.ndarray],
-    cells: CrossPlay,
-    rng: np.random.Generator,
-    replicates: int,
-    confidence: float = 0.9,
-) -> Estimates:
-    """A function of the table of means with its interval, put together as the findings put theirs."""
-    draws = np.stack([statistic(table) for table in cells.resampled_means(scenario_weights(rng, replicates))])
-    return with_interval(statistic(cells.payoffs().mean), draws, confidence, enough=cells.occupied_groups > 1)
-
-
-@pytest.mark.slow
-def test_coverage_of_intervals():
-    effects, covered = np.array([-1.0, 0.0, 1.0]), []
-    vast = cells_of(np.random.default_rng(0), effects, size=100_000).payoffs()
-    truth = np.diff(take_give(vast.mean, np.full(vast.games.shape, 150.0)).take)
-    for run in range(1, 201):
-        rng = np.random.default_rng(run)
-        cells = cells_of(rng, effects, size=150)
-        games = cells.payoffs().games
-
-        def differences(mean: np.ndarray, games: np.ndarray = games) -> np.ndarray:
-            return np.diff(take_give(mean, games).take)
-
-        rated = bootstrapped(differences, cells, rng, replicates=60)
-        assert (rated.low <= rated.value).all() and (rated.value <= rated.high).all()
-        covered.append((rated.low <= truth) & (truth <= rated.high))
-    assert 0.85 <= np.mean(covered) <= 0.94
-
-
-def test_interval_of_deviation_ratings():
-    cells = cells_of(np.random.default_rng(0), np.array([-2.0, 0.0, 2.0]))
-
-    def rate(mean: np.ndarray) -> np.ndarray:
-        return np.array(deviation_rating(game_of(mean))).mean(axis=0)
-
-    rated = bootstrapped(rate, cells, np.random.default_rng(1), replicates=20, confidence=0.95)
-    assert rated.value[2] > rated.high[1] and rated.low[1] > rated.value[0]
-
-
-def test_intervals_are_deterministic():
-    cells = cells_of(np.random.default_rng(0), np.array([0.0, 1.0]))
-    games = cells.payoffs().games
-
-    def takes(mean: np.ndarray) -> np.ndarray:
-        return take_give(mean, games).take
-
-    one, two = (bootstrapped(takes, cells, np.random.default_rng(5), replicates=9) for _ in range(2))
-    assert one.low.tolist() == two.low.tolist() and one.high.tolist() == two.high.tolist()
-    single = CrossPlay("ab")
-    single.add(pack([SCENARIO]), [(0, 1)], [facts(np.array([(6, 4)]))])
-    rated = bootstrapped(lambda mean: np.nanmean(mean, axis=(1, 2)), single, np.random.default_rng(0), 200)
-    assert rated.value.tolist() == [6, 4] and np.isnan(rated.low).all() and np.isnan(rated.high).all()
-
-
-def test_scenario_weights():
-    weights = scenario_weights(np.random.default_rng(0), 100)
-    assert weights.shape == (100, GROUPS) and weights.min() > 0 and weights.mean() == pytest.approx(1, abs=0.02)
-
-
 def test_elo_recovers_the_odds_of_games():
     rng, strengths = np.random.default_rng(0), np.array([1300.0, 1450, 1550, 1700])
     chance = 1 / (1 + 10 ** ((strengths[None, :] - strengths[:, None]) / 400))
@@ -232,7 +135,6 @@ def test_elo_of_who_wins_all_is_finite_and_of_draws_is_the_mean():
 # -- Intervals of ratings and of the meta-game hold the truth as often as they say, or more oft
 
 
-pytestmark = pytest.mark.slow
 SAYS = 0.95
 
 
@@ -254,6 +156,7 @@ def drawn_table(rng: np.random.Generator, size: int, clones: bool) -> np.ndarray
     return table[np.ix_(alike, (0, 1), alike)] + rng.normal(0, 0.03, table.shape) if clones else table
 
 
+@pytest.mark.slow
 def test_coverage_of_take_and_give():
     rng, hits = np.random.default_rng(0), []
     games = np.full((5, 2, 5), 400.0)
@@ -268,6 +171,7 @@ def test_coverage_of_take_and_give():
     assert 0.93 <= np.mean(hits) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clones", [False, True])
 def test_coverage_of_the_meta_game(clones):
     """Where members are about equally good these figures turn, and their intervals are wide by intent."""
