@@ -12,14 +12,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dond.plane import FAINT, GRID, INK, PAPER, check_drawable, open_axes
+from dond.plane import FAINT, INK, PAPER, check_drawable, open_axes
 from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
-from experiments.hints import HintArm, learning_curve, parse_hints
+from experiments.hints import learning_curve, parse_hints
 from experiments.results.arms import (
     PLAIN,
     Measured,
@@ -47,27 +47,34 @@ if TYPE_CHECKING:
 FOLDER_OF_FIGURES = ROOT / "docs" / "figures"
 WIDTH = 8.2  # inches: the column of a page, where a point of type is 1.4 pixels
 ROW = 0.23  # inches of a row of text
-TEXT = 8.5  # points
+TEXT, NOTE = 8.5, 7.5  # points
 SPAN = 0.3  # least span of an axis, points of ten: no trend of a hundredth fills a panel
 POINTS = "points of ten"
-# The colour of a method in every figure, by the beginnings of its arms' names: Okabe and Ito 2008, and three more. The
-# first that fits counts; anything else is a program, in grey.
+SEEDS = "95 % over seeds, for these partners"
+# The methods: beginnings of their arms' names, and their colour in every figure (Okabe and Ito 2008, and three more).
+# The first that fits counts; anything else is a program.
 METHODS = {
-    "default_league|league_itself_20_oracles_10": "#009e73",
-    "league|repair|alphastar|no_|with_|fcp|j?psro|nfsp": "#cc79a7",  # other leagues
-    "generated|both": "#56b4e9",
-    "oracles|itself_25_oracles|best_response": "#d55e00",
-    "itself|self_play|mmd": "#e69f00",
-    "pool_|memory_people|stopped|ppo|none": "#0072b2",  # plain PPO
-    "expert|former_expert": "#6e3fa3",
-    "equilibrium": "#000000",
-    "llm": "#8a6d00",
+    "default league": ("default_league|league_itself_20_oracles_10", "#009e73"),
+    "other league methods": ("league|repair|alphastar|no_|with_|fcp|j?psro|nfsp", "#cc79a7"),
+    "generated partners": ("generated|both", "#56b4e9"),
+    "exact best responses": ("oracles|itself_25_oracles|best_response", "#d55e00"),
+    "self-play": ("itself|self_play|mmd", "#e69f00"),
+    "PPO, fixed partners": ("pool_|memory_people|stopped|ppo|none", "#0072b2"),
+    "expert": ("expert|former_expert", "#6e3fa3"),
+    "equilibrium": ("equilibrium", "#000000"),
+    "language model": ("llm", "#8a6d00"),
+    "programs": ("", FAINT),
 }
+
+
+def method_of(arm: str) -> str:
+    """The method of an arm, in words."""
+    return next(method for method, (names, _) in METHODS.items() if re.match(names, arm))
 
 
 def colour_of(arm: str) -> str:
     """The colour of an arm's method."""
-    return next((colour for names, colour in METHODS.items() if re.match(names, arm)), FAINT)
+    return METHODS[method_of(arm)][1]
 
 
 class Picture(NamedTuple):
@@ -96,7 +103,19 @@ def _title(figure: Figure, title: str, note: str = "") -> None:
     """The title above the axes, and a small note below."""
     height = figure.get_figheight()
     figure.text(0.015, 1 - 0.27 / height, title, fontsize=11.5, color=INK, weight="bold")
-    figure.text(0.015, 0.08 / height, note, fontsize=7.5, color=FAINT)
+    figure.text(0.015, 0.08 / height, note, fontsize=NOTE, color=FAINT)
+
+
+def _key(figure: Figure, arms: Sequence[str]) -> None:
+    """The colours of the methods that are among the arms, in one line above the note, or in two."""
+    from matplotlib.lines import Line2D
+
+    shown = {method_of(arm) for arm in arms}
+    dots = [Line2D([], [], color=colour, marker="o", markersize=5, linestyle="", label=method)
+            for method, (_, colour) in METHODS.items() if method in shown]  # fmt: skip
+    figure.legend(handles=dots, loc="lower left", bbox_to_anchor=(0.005, 0.24 / figure.get_figheight()), frameon=False,
+                  ncols=len(dots) if len(dots) < 8 else 5, fontsize=NOTE, borderaxespad=0, handletextpad=0,
+                  columnspacing=0.8)  # fmt: skip
 
 
 def _open(axes: Axes, across: str, up: str = "", title: str = "") -> None:
@@ -118,30 +137,31 @@ class Mark(NamedTuple):
     at_least: bool = False  # the estimate is a lower bound
 
 
-Row = tuple[str, str, Sequence[Mark]]  # label, colour, marks
+Row = tuple[str, str, Sequence[Mark]]  # label, arm, marks
 
 
 def rows_of_marks(
-    rows: Sequence[Row], heads: Sequence[str], title: str, note: str, zero: Sequence[int] = ()
+    rows: Sequence[Row], heads: Sequence[str], title: str, note: str, *, differences: bool = False
 ) -> Picture:
-    """Panels that share labelled rows; those in ``zero`` have a line at 0."""
+    """Panels that share labelled rows, and their range unless they show ``differences``, which have a line at 0."""
     values = "; ".join(
         f"{label} " + " ".join(f"{mark.estimate.mean:.2f}" for mark in marks) for label, _, marks in rows
     )
-    height = 1.25 + ROW * len(rows)
+    height = 1.45 + ROW * len(rows)
 
     def draw(figure: Figure) -> None:
-        width = 0.66 / len(heads)
+        width = 0.65 / len(heads)
         for panel, head in enumerate(heads):
-            axes = figure.add_axes((0.32 + panel * (width + 0.01), 0.66 / height, width - 0.015, 1 - 1.12 / height))
-            for y, (label, colour, marks) in enumerate(rows):
+            axes = figure.add_axes((0.33 + panel * (width + 0.01), 0.86 / height, width - 0.015, 1 - 1.32 / height),
+                                   sharex=figure.axes[0] if panel and not differences else None)  # fmt: skip
+            for y, (label, arm, marks) in enumerate(rows):
                 if panel == 0:
                     axes.text(-0.02, y, label, fontsize=TEXT, color=INK, ha="right", va="center",
                               transform=axes.get_yaxis_transform())  # fmt: skip
                 for mark in marks:
-                    if mark.panel == panel:
-                        _draw_mark(axes, y, mark, colour)
-            if panel in zero:
+                    if mark.panel == panel:  # filled and hollow ones of one arm lie next to each other
+                        _draw_mark(axes, y + (0 if differences else 0.15 - 0.3 * mark.hollow), mark, colour_of(arm))
+            if differences:
                 axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
             _open(axes, head)
             axes.locator_params(axis="x", nbins=6)
@@ -150,6 +170,7 @@ def rows_of_marks(
             axes.tick_params(axis="y", length=0)
             axes.spines["left"].set_visible(False)
         _title(figure, title, note)
+        _key(figure, [arm for _, arm, _ in rows])
 
     return Picture(height, values, draw)
 
@@ -167,16 +188,19 @@ def finals_differences(folder: Path) -> Picture:
     published, arms = document(folder, "finals.json")["points"], arms_in("people", folder, TEST3)
     compared = differences_in("people", folder, TEST3)
     ahead = Estimate(published[0] - arms[PLAIN].points.mean, 0, math.nan, math.nan)
-    rows: list[Row] = [("contest's winner", FAINT, [Mark(0, ahead, hollow=True)])]
+    rows: list[Row] = [("contest's winner", "", [Mark(0, ahead, hollow=True)])]
     for name in (name for name in FINALS if name in arms):
         more = compared[name].points.difference if name in compared else Estimate(0.0, 0, math.nan, math.nan)
         gain = gain_of(name, folder)
         adversary = [] if gain is None else [Mark(1, gain.estimate, at_least=gain.sign == AT_LEAST)]
-        rows.append((describe(name), colour_of(name), [Mark(0, more), *adversary]))
+        rows.append((describe(name), name, [Mark(0, more), *adversary]))
     heads = "points of ten more than plain PPO", f"{ADVERSARY}, points of ten"
-    note = "bars: 95 %; hollow: the mean that the contest published; triangle: at least so much, by a trained adversary"
+    note = (
+        "bars: 95 %, left for seeds and partners like these, right over seeds; hollow: published by the contest; "
+        "triangle: at least so much; no mark: unknown"
+    )
     title = "Points from 50 finalists of a public contest, and what a perfect adversary gains"
-    return rows_of_marks(rows, heads, title, note, zero=(0, 1))
+    return rows_of_marks(rows, heads, title, note, differences=True)
 
 
 FINALS = ("league_people", "memory_people", "pool_people", "default_league", PLAIN, "heuristic")  # in this order
@@ -191,9 +215,9 @@ def known_new(folder: Path) -> Picture:
         marks = []
         for panel, arms in enumerate(rosters):
             marks += [Mark(panel, arms[name].known), Mark(panel, arms[name].new, hollow=True)]
-        rows.append((describe(name), colour_of(name), marks))
+        rows.append((describe(name), name, marks))
     heads = [f"{POINTS}, roster {roster}" for roster in (DEV2, TEST2)]
-    note = "filled: known families; hollow: new ones; bars: 95 % over seeds, for these partners"
+    note = f"filled: known families; hollow: new ones; bars: {SEEDS}; best arm on {DEV2} first"
     return rows_of_marks(rows, heads, "Partners of known families and of new ones", note)
 
 
@@ -202,40 +226,62 @@ def literature(folder: Path) -> Picture:
     default = "league_itself_20_oracles_10"
     compared = {default: differences_in("arms_1m", folder)[default], **older_methods(folder)}
     rows: list[Row] = [
-        (describe(name), colour_of(name), [Mark(0, more.points.difference), Mark(1, more.nashconv)])
+        (describe(name), name, [Mark(0, more.points.difference), Mark(1, more.nashconv)])
         for name, more in compared.items()
     ]
-    heads = f"difference in {POINTS}", f"difference in {NASHCONV}"
+    heads = f"difference in {POINTS}", f"difference in {NASHCONV} (less is better)"
     title = "Compared with plain PPO: roster dev2, a million acts each"
-    return rows_of_marks(
-        rows, heads, title, "bars: 95 %, for seeds and partners like these; no mark: not measured", zero=(0, 1)
-    )
+    return rows_of_marks(rows, heads, title, "bars: 95 %, for seeds and partners like these", differences=True)
+
+
+Spot = tuple[float, float]
 
 
 def plane(folder: Path) -> Picture:
-    """All arms by points and NashConv, those joined that no other dominates."""
+    """All arms by points and NashConv, those joined that no other dominates; next to it the best ones, enlarged."""
     arms = plane_arms(folder)
-    best, named = non_dominated(arms), {arm.arm.name: arm for arm in reversed(arms) if arm.file != "arms_24m"}
-    labelled = [named[name] for name in PLANE if name in named]
+    best = non_dominated(arms)
+    labelled = [arm for arm in reversed(arms) if arm in best or arm.arm.name in PLANE]
+    near = sorted((arm for arm in labelled if arm.points.mean > ENLARGED), key=lambda arm: arm.nashconv.mean)
     values = "; ".join(f"{arm.name} {arm.points.mean:.2f} {arm.nashconv.mean:.2f}" for arm in arms)
+    outside = "; ".join("{}, {:.2f} and {:.2f}".format(arm.name, *_spot(arm)) for arm in arms if _spot(arm)[1] > MOST)
 
     def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.07, 0.13, 0.91, 0.76))
-        axes.plot([arm.points.mean for arm in arms], [arm.nashconv.mean for arm in arms], "o", color=GRID,
-                  markeredgecolor=FAINT, markersize=5)  # fmt: skip
-        axes.plot([arm.points.mean for arm in best], [arm.nashconv.mean for arm in best], color=FAINT, linewidth=1)
-        for arm in labelled:
-            axes.plot(arm.points.mean, arm.nashconv.mean, "o", color=colour_of(arm.arm.name), markersize=8)
-            axes.annotate(arm.name, (arm.points.mean, arm.nashconv.mean), (8, -8), textcoords="offset points",
-                          fontsize=TEXT, color=INK, va="center")  # fmt: skip
-        _open(axes, f"{POINTS} from partners not used in training", f"{ADVERSARY}, {POINTS} (less is better)")
-        axes.set_xlim(right=axes.get_xlim()[1] + 0.5)
-        _title(figure, "Points from unseen partners, and exploitability", "grey: other arms; line: no other dominates")
+        whole, enlarged = figure.add_axes((0.06, 0.24, 0.31, 0.62)), figure.add_axes((0.42, 0.24, 0.26, 0.62))
+        for axes, title in ((whole, "all arms (best: lower right)"), (enlarged, "the best arms, enlarged")):
+            axes.plot(*zip(*map(_spot, best), strict=True), color=FAINT, linewidth=1)
+            for arm in arms:
+                axes.plot(*_spot(arm), "s" if arm.acts > MANY else "o", color=colour_of(arm.arm.name),
+                          markeredgecolor=PAPER, markersize=6)  # fmt: skip
+            _open(axes, f"{POINTS} from unseen partners", f"{ADVERSARY}, {POINTS}" if axes is whole else "", title)
+        whole.set(xlim=(4.85, 7.25), ylim=(-0.3, MOST))
+        enlarged.set(xlim=(ENLARGED, 7.13), ylim=(1.9, 4.8))
+        whole.indicate_inset_zoom(enlarged, edgecolor=FAINT)
+        text: dict[str, Any] = {"fontsize": NOTE, "color": INK, "va": "center"}
+        for arm in labelled[: -len(near)]:
+            offset = PLANE.get(arm.arm.name, (7, -5))
+            side = "right" if offset[0] < 0 else "left"
+            whole.annotate(arm.name, _spot(arm), offset, textcoords="offset points", ha=side, **text)
+        leader = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.5, "relpos": (0, 0.5)}
+        for arm, y in zip(near, np.linspace(0, 1, len(near)), strict=True):
+            name = arm.name + ", 24M" * (arm.acts > MANY)
+            enlarged.annotate(name, _spot(arm), (1.08, y), textcoords="axes fraction", arrowprops=leader, **text)
+        note = f"line: no other arm dominates; squares: 24M acts; intervals: in the table; not drawn: {outside}"
+        _title(figure, "Points from unseen partners, and exploitability", note)
+        _key(figure, [arm.arm.name for arm in arms])
 
     return Picture(4.6, values, draw)
 
 
-PLANE = (PLAIN, "league_itself_20_oracles_10", "best_fixed", "nfsp", "jpsro", "itself_100", "equilibrium", "heuristic")
+def _spot(arm: Measured) -> Spot:
+    return arm.points.mean, arm.nashconv.mean
+
+
+# Arms with a label besides those that none dominates, and the places of labels, in points of type.
+PLANE = {PLAIN: (7, -5), "league_itself_20_oracles_10": (7, -5), "jpsro": (-4, 9), "fcp": (-6, 0), "nfsp": (-6, 0),
+         "itself_100": (0, -11)}  # fmt: skip
+MANY = 20e6  # acts of the arms of 24 million
+MOST, ENLARGED = 5.2, 6.55  # the most NashConv that is drawn; the least points of the enlarged part
 
 Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on the x axis, and an arm
 
@@ -272,16 +318,16 @@ SHARES_OF = {  # by kind: arms by percent of the practice
     "itself": {0: PLAIN, **{part: f"itself_{part}" for part in (5, 10, 25, 50, 75, 90, 100)}},
     "generated": {0: PLAIN, **{part: f"generated_{part}" for part in (25, 50, 100)}},
 }
-KINDS = {"oracles": "exact oracles", "itself": "self-play", "generated": "generated partners"}
+KINDS = {"oracles": "exact best responses", "itself": "self-play", "generated": "generated partners"}
 TICKS = {acts: number(acts) for acts in (1e6, 4e6, 24e6)}  # of the acts
 
 
-def curves(lines: Curves, title: str, label: str, ticks: Mapping[float, str] | None = None) -> Picture:
+def curves(lines: Curves, title: str, label: str, note: str = "", ticks: Mapping[float, str] | None = None) -> Picture:
     """Points from known families, from new ones, and NashConv, along an x axis; with ``ticks`` a logarithmic one."""
     panels: tuple[tuple[str, Callable[[Measured], Estimate]], ...] = (
-        ("points, known families", lambda arm: arm.known),
-        ("points, new families", lambda arm: arm.new),
-        (NASHCONV, lambda arm: arm.nashconv),
+        (f"{POINTS}, known families", lambda arm: arm.known),
+        (f"{POINTS}, new families", lambda arm: arm.new),
+        (f"{NASHCONV} (less is better)", lambda arm: arm.nashconv),
     )
     values = "; ".join(
         f"{KINDS.get(name, describe(name))}: "
@@ -291,7 +337,8 @@ def curves(lines: Curves, title: str, label: str, ticks: Mapping[float, str] | N
 
     def draw(figure: Figure) -> None:
         for panel, (head, estimate_of) in enumerate(panels):
-            axes = figure.add_axes((0.05 + 0.33 * panel, 0.29, 0.27, 0.53))
+            axes = figure.add_axes((0.05 + 0.33 * panel, 0.31, 0.27, 0.53),
+                                   sharey=figure.axes[0] if panel == 1 else None)  # fmt: skip
             for name, points in lines.items():
                 estimates = [estimate_of(arm) for _, arm in points]
                 bars = [np.nan_to_num(estimate.margin) for estimate in estimates]
@@ -304,35 +351,37 @@ def curves(lines: Curves, title: str, label: str, ticks: Mapping[float, str] | N
                 axes.set_xticks(list(ticks), list(ticks.values()))
                 axes.minorticks_off()
         handles = axes.get_legend_handles_labels()
-        figure.legend(*handles, loc="lower center", ncols=3, frameon=False, fontsize=TEXT)
-        _title(figure, title)
+        figure.legend(*handles, loc="lower center", bbox_to_anchor=(0.5, 0.05), ncols=3, frameon=False, fontsize=TEXT)
+        _title(figure, title, f"bars: {SEEDS}; no y axis begins at 0{note}")
 
-    return Picture(3.4, values, draw)
+    return Picture(3.9, values, draw)
 
 
 def hints(folder: Path) -> Picture:
     """Learning curves with all hints of an adviser, without and with hints in the measured games."""
     experiment = parse_hints((folder / "hints.jsonl").read_text(encoding="utf-8"))
-    arms = {HintArm(hinter, 0.0): label for hinter, label in ADVISERS.items()}
+    measured = {mark.arm: None for mark in experiment.marks}
+    arms = {arm: label for hinter, label in ADVISERS.items() for arm in measured if arm.hinter == hinter}
     ends = {arm: learning_curve(experiment, arm, lambda mark: mark.alone)[1][-1].mean for arm in arms}
-    values = "; ".join(f"{label} {ends[arm]:.3f}" for arm, label in arms.items())
+    values = "; ".join(f"{label}, {arm.dropout:.0%} withheld: {ends[arm]:.1%}" for arm, label in arms.items())
 
     def draw(figure: Figure) -> None:
         for panel, (title, value) in enumerate(
             (("without hints", lambda mark: mark.alone), ("with hints", lambda mark: mark.hinted))
         ):
-            axes = figure.add_axes((0.07 + 0.47 * panel, 0.27, 0.43, 0.56))
+            axes = figure.add_axes((0.07 + 0.47 * panel, 0.26, 0.43, 0.61))
             for arm, label in arms.items():
                 decisions, shares = learning_curve(experiment, arm, value)
-                mean, _, low, high = np.array(shares).T
-                _band(axes, decisions / 1000, (mean, low, high), colour_of(arm.hinter), label)
-            _open(axes, "thousand own decisions", "share of the best response's points" if not panel else "", title)
-            axes.set_ylim(0.5, 1.0)
+                mean, _, low, high = 100 * np.array(shares).T
+                _band(axes, decisions / 1000, (mean, low, high), colour_of(arm.hinter), label, arm.dropout > 0)
+            _open(axes, "thousand own decisions", "points, % of the best response's" if not panel else "", title)
+            axes.set_ylim(60, 95)
         handles = axes.get_legend_handles_labels()
-        figure.legend(*handles, loc="lower center", ncols=3, frameon=False, fontsize=TEXT)
-        _title(figure, "A learner plays without the hints that it learned with, and with them")
+        figure.legend(*handles, loc="lower center", bbox_to_anchor=(0.5, 0.05), ncols=3, frameon=False, fontsize=TEXT)
+        note = "dashed: half of the hints withheld in training; bands: 95 % over seeds; less than 60 % is not drawn"
+        _title(figure, "A learner plays without the hints that it learned with, and with them", note)
 
-    return Picture(3.8, values, draw)
+    return Picture(4.8, values, draw)
 
 
 ADVISERS = {  # hinters, in words
@@ -341,10 +390,11 @@ ADVISERS = {  # hinters, in words
 }  # fmt: skip
 
 
-def _band(axes: Axes, x: Doubles, estimates: Sequence[Doubles], colour: str, label: str) -> None:
+def _band(axes: Axes, x: Doubles, estimates: Sequence[Doubles], colour: str, label: str, dashed: bool = False) -> None:
     """A curve with the band of its intervals; ``estimates``: means, and both ends."""
     mean, low, high = estimates
-    axes.plot(x, mean, color=colour, linewidth=1.7, label=label)
+    line, label = ("--", "") if dashed else ("-", label)
+    axes.plot(x, mean, line, color=colour, linewidth=1.7, label=label)
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
@@ -353,13 +403,13 @@ def training_curve(folder: Path) -> Picture:
     rows = read_columns(folder / "training_curve.csv")
     decisions, points, best = rows["decisions"] / 1e6, rows["points"], rows["points"] / rows["of_response"]
     chance = arms_in("ppo_fast", folder, OWN)["random"].points.mean
-    levels = {f"the best possible, {best.mean():.2f}": (best.mean(), colour_of("best_response")),
-              f"random acts, {chance:.2f}": (chance, FAINT)}  # fmt: skip
+    levels = {f"best response, expected: {best.mean():.2f}": (best.mean(), colour_of("best_response")),
+              f"random acts: {chance:.2f}": (chance, FAINT)}  # fmt: skip
 
     def draw(figure: Figure) -> None:
-        axes = figure.add_axes((0.07, 0.17, 0.91, 0.7))
+        axes = figure.add_axes((0.07, 0.2, 0.91, 0.68))
         axes.plot(decisions, points, color=colour_of("ppo_fast"), linewidth=1.7)
-        axes.annotate(f"PPO, {points[-1]:.2f}", (1, points[-1]), (-4, -16), textcoords="offset points",
+        axes.annotate(f"PPO: {points[-1]:.2f}", (1, points[-1]), (-4, -16), textcoords="offset points",
                       fontsize=TEXT, color=INK, ha="right")  # fmt: skip
         for label, (level, colour) in levels.items():
             axes.axhline(level, color=colour, linewidth=1.2, linestyle="--")
@@ -367,9 +417,10 @@ def training_curve(folder: Path) -> Picture:
                           ha="right")  # fmt: skip
         _open(axes, "million own decisions", POINTS)
         axes.set(xlim=(0, 1), ylim=(0, 10))
-        _title(figure, "PPO learns against the default heuristic", "points of training games, whose acts are sampled")
+        note = "PPO: training games of one run, acts sampled; best response: exact mean over all scenarios of lewis"
+        _title(figure, "PPO learns against the default heuristic", f"{note}; random acts: on held-out views")
 
-    return Picture(3.4, "; ".join([f"PPO {points[-1]:.2f}", *levels]), draw)
+    return Picture(3.5, "; ".join([f"PPO {points[-1]:.2f}", *levels]), draw)
 
 
 def rounds(folder: Path) -> Picture:
@@ -377,7 +428,7 @@ def rounds(folder: Path) -> Picture:
     rows = read_columns(folder / "rounds.csv", member="main")
     by_round = rows["after_rounds"]
     panels = {"points": ("default_league", f"{POINTS} from all fixed members"),
-              "gain": ("best_response", "what its newest best response gains at least")}  # fmt: skip
+              "gain": ("best_response", f"{POINTS} that its best response gains, at least")}  # fmt: skip
     values = "; ".join(f"{title} {rows[name].round(2).tolist()}" for name, (_, title) in panels.items())
 
     def draw(figure: Figure) -> None:
@@ -385,8 +436,7 @@ def rounds(folder: Path) -> Picture:
             axes = figure.add_axes((0.05 + 0.49 * panel, 0.24, 0.44, 0.56))
             _band(axes, by_round, [rows[f"{name}{end}"] for end in ("", "_low", "_high")], colour_of(arm), title)
             _open(axes, "rounds of practice", title=title)
-            axes.set_ylim(bottom=0)
-            axes.set_xticks(np.arange(0, by_round[-1] + 1, 5))
+            axes.set(xlim=(0, by_round[-1] + 0.5), xticks=np.arange(0, by_round[-1] + 1, 5), ylim=(0, None))
         note = "bands: 95 % over scenarios; the response is exact for the likeliest acts of the main, which samples"
         _title(figure, "The main of a default league, round by round", note)
 
@@ -400,25 +450,33 @@ def growth(folder: Path) -> Picture:
         named = re.fullmatch(r"(.+), (\d+) (members|rounds|learners)", row["what"])
         if named is not None and "1 simulated" not in named[1]:  # the tasks of a round in one process
             seconds[named[3]].setdefault(named[1], {})[int(named[2])] = row["ours"]
-    colours = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7")
+    on = document(folder, "growth.json")["machine"]["processor"]
 
     def draw(figure: Figure) -> None:
+        lines = {}
         for i, (by, parts) in enumerate(seconds.items()):
-            axes = figure.add_axes((0.06 + 0.325 * i, 0.38, 0.26, 0.46))
-            for colour, (part, points) in zip(colours, parts.items(), strict=False):
-                axes.plot(list(points), list(points.values()), marker="o", markersize=4, color=colour, label=part)
+            axes = figure.add_axes((0.07 + 0.32 * i, 0.34, 0.28, 0.53), sharey=figure.axes[0] if i else None)
+            for part, points in parts.items():
+                line = "o:" if "simulated" in part else "o-"
+                (lines[part],) = axes.plot(
+                    list(points), list(points.values()), line, markersize=4, color=COLOURS_OF_PARTS[part]
+                )
             axes.set(xscale="log", yscale="log")
-            open_axes(axes, "seconds")
+            _open(axes, by, "" if i else "seconds")
             axes.set_xticks(sizes := list(next(iter(parts.values()))), list(map(str, sizes)))
+            axes.set_yticks(ticks := (0.1, 1, 10), list(map(str, ticks)))
             axes.minorticks_off()
-            axes.set_xlabel(by, color=INK, fontsize=TEXT)
-            axes.legend(frameon=False, fontsize=TEXT, loc="upper left", bbox_to_anchor=(-0.1, -0.24))
-        _title(figure, "How the cost of a league grows")
+        figure.legend(lines.values(), lines, loc="lower center", bbox_to_anchor=(0.5, 0.07), ncols=3, frameon=False,
+                      fontsize=TEXT)  # fmt: skip
+        _title(figure, "How the cost of a league grows", f"all axes are logarithmic; one run on {on}")
 
-    return Picture(4.0, f"{seconds}", draw)
+    return Picture(3.8, f"{seconds}", draw)
 
 
-Spot = tuple[float, float]
+COLOURS_OF_PARTS = {
+    "round": "#0072b2", "closing tables": "#d55e00", "report": "#009e73", "round on 2 workers": "#e69f00",
+    "round on 2 simulated nodes": "#000000", "round on 8 simulated nodes": "#cc79a7",
+}  # fmt: skip
 
 
 def league_diagram(_: Path) -> Picture:
@@ -428,14 +486,17 @@ def league_diagram(_: Path) -> Picture:
     share = {rule: f"{part:.0%}" for rule, part in main.matchmaking.items()}
     fixed = f"{main.matchmaking['uniform among fixed'] + main.matchmaking['regret among fixed']:.0%}"
     past, oracle = main.snapshot_every, config.oracles[0]
-    boxes: Sequence[tuple[float, float, float, float, str, str]] = (  # left, bottom, width, height of 82 by 42
-        (1, 27, 25, 10, FAINT, f"{len(config.members) - 1} programs\nand the shipped expert"),
-        (1, 14, 25, 9, colour_of("default_league"), "past selves of main\n(snapshots of its weights)"),
-        (1, 1, 25, 9, colour_of("oracles"), f"exact best responses to main\n(the newest {oracle.kept})"),
-        (43, 14, 14, 9, colour_of("default_league"), "main\n(PPO)"),
-        (43, 28, 14, 8, colour_of("itself"), f"{second.name}\n({str(second.algo).upper()})"),
-        (66, 14, 15, 9, INK, f"held out:\n{len(config.heldout)} programs"),
-    )
+    boxes: Sequence[tuple[float, float, float, float, str, str, str]] = (  # left, bottom, width, height of 82 by 42
+        (1, 27, 25, 10, FAINT, f"{len(config.members) - 1} programs\nand the shipped expert", "never learn"),
+        (1, 14, 25, 10, colour_of("default_league"), "past selves of main",
+         f"frozen every {past} rounds,\nif better than the last"),
+        (1, 1, 25, 10, colour_of("oracles"), f"exact best responses to main\n(the newest {oracle.kept})",
+         "solved anew after every round"),
+        (43, 14, 14, 10, colour_of("default_league"), "main\n(PPO)", f"{share['self_play']} with itself"),
+        (43, 27, 14, 10, INK, f"{second.name}\n({str(second.algo).upper()})",
+         f"{second.matchmaking['self_play']:.0%} with itself"),
+        (66, 14, 15, 10, INK, f"{len(config.heldout)} programs", "in no training"),
+    )  # fmt: skip
     arrows: Sequence[tuple[Spot, Spot, Spot, str]] = (  # from, to, and a text with its place
         ((26, 30), (43, 21.5), (35.5, 26.6), fixed),
         ((26, 18.5), (43, 18.5), (34, 19.3), share["past_selves"]),
@@ -444,13 +505,10 @@ def league_diagram(_: Path) -> Picture:
         ((57, 18.5), (66, 18.5), (61.3, 19.3), "final test"),
     )
     notes: Sequence[tuple[float, float, str]] = (
-        (50, 11.6, f"shares of its games; {share['self_play']} with itself"),
-        (13.5, 24.6, f"frozen every {past} rounds, if better than the last"),
-        (13.5, 11.6, "solved anew after every round"),
-        (13.5, 38.6, "frozen: never learn"), (50, 38.6, "learn"), (73.5, 24.6, "in no training"),
-        (60, 4, "in every round the members also play matches: the ladder"),
+        (13.5, 38.6, "frozen"), (50, 38.6, "learners"), (73.5, 25.6, "held out"),
+        (34.5, 38.6, "share of games"), (60, 4, "in every round the members also play matches: the ladder"),
     )  # fmt: skip
-    texts = [text for *_, text in boxes] + [text for *_, text in arrows] + [text for *_, text in notes]
+    texts = [text for row in (*boxes, *arrows, *notes) for text in row if isinstance(text, str) and text[0] != "#"]
 
     def draw(figure: Figure) -> None:
         from matplotlib.patches import Rectangle
@@ -458,9 +516,11 @@ def league_diagram(_: Path) -> Picture:
         axes = figure.add_axes((0.01, 0.0, 0.98, 0.9))
         axes.set(xlim=(0, 82), ylim=(-1, 41))
         axes.axis("off")
-        for x, y, width, height, colour, text in boxes:
+        for x, y, width, height, colour, text, note in boxes:
             axes.add_patch(Rectangle((x, y), width, height, facecolor=PAPER, edgecolor=colour, linewidth=2))
-            axes.text(x + width / 2, y + height / 2, text, fontsize=9, color=INK, ha="center", va="center")
+            centred: dict[str, Any] = {"x": x + width / 2, "ha": "center", "va": "center"}
+            axes.text(y=y + height * 0.66, s=text, fontsize=9, color=INK, **centred)
+            axes.text(y=y + height * 0.25, s=note, fontsize=TEXT, color=FAINT, style="italic", **centred)
         for start, end, middle, text in arrows:
             axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.2})
             axes.text(*middle, text, fontsize=TEXT, color=INK, ha="center")
@@ -479,14 +539,14 @@ def read_columns(path: Path, **where: str) -> dict[str, Doubles]:
     return {head: np.array([float(row[head] or "nan") for row in rows]) for head in heads}
 
 
-SHARES = "Exact best responses, self-play or generated partners in place of the roster: dev2"
+ACTS = ("More acts of training: roster dev2", "acts of a run (logarithmic)",
+        "; a point stands at the mean acts of its runs, near the tick")  # fmt: skip
+SHARES = "Practice with exact best responses, itself or generated partners: roster dev2"
 FIGURES: dict[str, Callable[[Path], Picture]] = {  # by file name under docs/figures
     "finals_differences.svg": finals_differences,
     "plane.svg": plane,
     "known_new.svg": known_new,
-    "acts.svg": lambda folder: curves(
-        acts_curves(folder), "More acts of training: roster dev2", "acts of a run", TICKS
-    ),
+    "acts.svg": lambda folder: curves(acts_curves(folder), *ACTS, TICKS),
     "shares.svg": lambda folder: curves(share_curves(folder), SHARES, "share of the practice, %"),
     "literature.svg": literature,
     "hints.svg": hints,
