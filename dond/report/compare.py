@@ -77,10 +77,16 @@ def read_compared(folder: Path, *, trust: bool = False) -> ComparedRun:
         for member in members
         if member.role == "fixed" and member.split == "train"
     }
-    path = directory.path.resolve()
+    path, settings = directory.path.resolve(), config.portable().model_dump(mode="json")
+    names = {
+        f"{key}.{entry['name']}.name": entry["name"]
+        for key, entries in settings.items()
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and "name" in entry
+    }
     return ComparedRun(
         f"{path.parent.name}/{path.name}",
-        dict(flat_settings(config.portable().model_dump(mode="json"))),
+        dict(flat_settings(settings)) | names,
         confidence,
         verdict_of(curves, mains, cross, ladder_of(cross, confidence), final, confidence, duration(seconds)),
         tuple(point for point in curves if point.member == main),
