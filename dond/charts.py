@@ -83,28 +83,34 @@ def tick_label(value: int) -> str:
     return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k" if value >= 1e3 else str(value)
 
 
-def learning_curves(points: Iterable[CurvePoint], figure: Literal["points", "gain"]) -> dict[str, list[Curve]]:
-    """Each learner's curves of a figure by rounds, the last one being its present life: a reset begins another."""
+def learning_curves(
+    points: Sequence[CurvePoint], figure: Literal["points", "gain"], seeds: Iterable[Sequence[CurvePoint]] = ()
+) -> dict[str, list[Curve]]:
+    """Each learner's curves of a figure by rounds, the last one being its present life: a reset begins another.
+
+    The curves of ``seeds`` come before those of ``points``.
+    """
     lives: dict[str, list[list[ChartPoint]]] = {}
-    decisions: dict[str, int] = {}
-    for point in points:
-        value: Estimate = getattr(point, figure)
-        lives_of_member = lives.setdefault(point.member, [])
-        if not lives_of_member or point.decisions < decisions[point.member]:
-            lives_of_member.append([])
-        decisions[point.member] = point.decisions
-        if value.n:
-            title = f"{point.member}, after {count_noun(point.round, 'round')}: {value.mean:.2f}, n = {value.n:,}"
-            lives_of_member[-1].append(ChartPoint(point.round, value, title))
+    for group in (*seeds, points):
+        decisions: dict[str, int] = {}
+        for point in group:
+            value: Estimate = getattr(point, figure)
+            lives_of_member = lives.setdefault(point.member, [])
+            if point.decisions < decisions.get(point.member, math.inf):
+                lives_of_member.append([])
+            decisions[point.member] = point.decisions
+            if value.n:
+                title = f"{point.member}, after {count_noun(point.round, 'round')}: {value.mean:.2f}, n = {value.n:,}"
+                lives_of_member[-1].append(ChartPoint(point.round, value, title))
     drawn = {name: [life for life in lives_of_member if life] for name, lives_of_member in lives.items()}
     return {name: list(lives_of_member) for name, lives_of_member in drawn.items() if lives_of_member}
 
 
-def axes_around(curves: Iterable[Curve], across: int, width: int) -> Axes:
+def axes_around(curves: Iterable[Curve], across: int) -> Axes:
     """Axes 0..``across`` that hold all points of learning curves with their intervals."""
     every = [point for curve in curves for point in curve]
     tops = (mean if math.isnan(high) else high for mean, _, _, high in (point.value for point in every))
-    return Axes(width, 280, max(1, across), max(math.ceil(max(tops)), 1), right=20)
+    return Axes(520, 280, max(1, across), max(math.ceil(max(tops)), 1), right=20)
 
 
 def whole_range(estimates: Iterable[Estimate]) -> tuple[int, int]:

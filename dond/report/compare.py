@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ from league.tables.verdict import Verdict, verdict_of
 MOST_RUNS = 8
 FEWEST_PARTNERS = 6  # of a verdict
 SEED = "league.seed"
+OWN_FIXED = "each run's own fixed members: not the same ones, so levels cannot be compared"
 Points = Mapping[str, tuple[float, float]]  # of ten, by partner and seat of the main
 
 
@@ -75,10 +77,16 @@ def read_compared(folder: Path, *, trust: bool = False) -> ComparedRun:
         for member in members
         if member.role == "fixed" and member.split == "train"
     }
-    path = directory.path.resolve()
+    path, settings = directory.path.resolve(), config.portable().model_dump(mode="json")
+    names = {
+        f"{key}.{entry['name']}.name": entry["name"]
+        for key, entries in settings.items()
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict) and "name" in entry
+    }
     return ComparedRun(
         f"{path.parent.name}/{path.name}",
-        dict(flat_settings(config.portable().model_dump(mode="json"))),
+        dict(flat_settings(settings)) | names,
         confidence,
         verdict_of(curves, mains, cross, ladder_of(cross, confidence), final, confidence, duration(seconds)),
         tuple(point for point in curves if point.member == main),
@@ -94,15 +102,26 @@ def comparison_of(runs: Sequence[ComparedRun]) -> Report:
     heads = tuple(dict.fromkeys(label for run in runs for label, _ in run.verdict.facts))
     verdicts = tuple(TableRow(run.label, tuple(map(dict(run.verdict.facts).get, heads))) for run in runs)
     points = tuple(point for label, seeds in arms for point in _mean_curve(label, seeds, confidence))
-    seeds_note = "Of several seeds the line is their mean and the band the interval over seeds."
+    single = tuple(
+        tuple(point._replace(member=label) for point in run.curve)
+        for label, seeds in arms
+        if seeds[1:]
+        for run in seeds
+    )
+    curves = Curves(points, confidence, seeds=single)
+    if len({frozenset(run.fixed) for run in runs}) > 1:
+        curves = curves._replace(opponents=OWN_FIXED)
+    seeds_note = ("Of several seeds the line is their mean and the band the interval over seeds.",) if single else ()
     return Report(
         title=f"Comparison of {len(runs)} runs",
         summary="; ".join(f"{label}: {', '.join(run.label for run in seeds)}" for label, seeds in arms if seeds[1:]),
         confidence=confidence,
         sections=(
-            Section("learning", "Learning curves of the first mains", (seeds_note,), (Curves(points, confidence),)),
+            Section("learning", "Learning curves of the first mains", seeds_note, (curves,)),
             Section("verdicts", "Verdicts", (), (Table("By run", heads, verdicts, "run", "facts"),)),
-            Section("differences", "Differences", notes, (_difference_table(arms, differences),)),
+            Section(
+                "differences", "Differences", notes, (_difference_table(arms, differences),) if differences else ()
+            ),
             _settings_section(arms),
         ),
         abstract=tuple(
@@ -191,11 +210,42 @@ def _difference_table(arms: Sequence[Arm], differences: Mapping[str, tuple[Estim
 
 
 def _settings_section(arms: Sequence[Arm]) -> Section:
-    """The settings that differ between arms, a row for each key."""
+    """The settings that differ between arms, a row for each key.
+
+    Named entries of a list that some arms lack are one row, and so is a mapping that some arms lack.
+    """
     settings = [seeds[0].settings for _, seeds in arms]
     keys = [key for key in dict.fromkeys(key for of_arm in settings for key in of_arm) if key != SEED]
-    rows = [TableRow(key, tuple(of_arm.get(key, "") for of_arm in settings)) for key in keys]
+    lists: dict[str, list[str]] = {}  # list of named entries: the keys of those that not all arms have
+    for key in keys:
+        if key.endswith(".name") and not all(key in of_arm for of_arm in settings):
+            lists.setdefault(key.split(".")[0], []).append(key)
+    lacking = tuple(key.removesuffix("name") for names in lists.values() for key in names)
+    rows = [
+        TableRow(
+            f"{name}: not in all",
+            tuple(", ".join(of_arm[key] for key in names if key in of_arm) or "none" for of_arm in settings),
+        )
+        for name, names in lists.items()
+    ]
+
+    def shown(key: str) -> str:
+        """The first mapping around ``key`` that some arm lacks, else ``key``."""
+        parents = accumulate(key.split(".")[:-1], "{}.{}".format)
+        return next((name for name in parents if not all(_inside(name, of_arm) for of_arm in settings)), key)
+
+    compared = dict.fromkeys(shown(key) for key in keys if not key.startswith(lacking) and key not in lists)
+    rows += [
+        TableRow(key, tuple(of_arm.get(key) or _inside(key, of_arm) or "absent" for of_arm in settings))
+        for key in compared
+    ]
     different = tuple(row for row in rows if len(set(row.cells)) > 1)
     seeds = TableRow(SEED, tuple(", ".join(run.settings[SEED] for run in group) for _, group in arms))
     table = Table("Settings that differ", tuple(label for label, _ in arms), (*different, seeds), "key", "facts")
     return Section("settings", "Settings", (), (table,))
+
+
+def _inside(name: str, settings: Mapping[str, str]) -> str:
+    """The settings in a mapping, in a line; empty without any."""
+    within = f"{name}."
+    return ", ".join(f"{key.removeprefix(within)} {text}" for key, text in settings.items() if key.startswith(within))

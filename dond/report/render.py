@@ -101,7 +101,9 @@ def cell_parts(cell: Cell) -> CellParts:
     if cell.unit == "share" and low <= LEAST and high >= 1 - LEAST:
         ends = TOO_FEW
     n = "" if cell.n is None or not cell.is_known else f"n {cell.n:,}"
-    return CellParts("" if math.isnan(mean) and ends else cell.sign + format_number(mean, cell.unit), ends, n, True)
+    if math.isnan(mean) and ends:  # known within bounds alone
+        return CellParts(ends, "", n, True)
+    return CellParts(cell.sign + format_number(mean, cell.unit), ends, n, True)
 
 
 def _kind(block: Block) -> str:
@@ -156,7 +158,7 @@ def _pool(game: Dialogue) -> list[tuple[str, int, int, int]]:
 def _block_json(block: Block) -> dict[str, Any]:
     if isinstance(block, Table):
         rows = [
-            {block.label: row.label, **{h: _cell_json(c) for h, c in zip(block.heads, row.cells, strict=True)}}
+            {block.label: row.label.strip(), **{h: _cell_json(c) for h, c in zip(block.heads, row.cells, strict=True)}}
             for row in block.rows
         ]
         return {"table": block.caption, "rows": rows}
@@ -171,7 +173,7 @@ def _block_json(block: Block) -> dict[str, Any]:
             }
             for point in block.points
         ]
-        return {"curves": "points of ten from all fixed members", "confidence": block.confidence, "points": points}
+        return {"curves": f"points of ten from {block.opponents}", "confidence": block.confidence, "points": points}
     if isinstance(block, Dialogue):
         return {
             "game": block.heading,

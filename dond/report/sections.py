@@ -53,9 +53,10 @@ def report_of(facts: RunFacts) -> Report:
     config, cross, standings, mains = facts.config, facts.cross, facts.standings, facts.mains
     confidence, rounds, learners = config.league.confidence, config.league.rounds, [row.name for row in config.learners]
     models = facts.expensive
-    progress = f"So far {min(facts.rounds, rounds)} of {rounds} rounds"
+    progress = f"{min(facts.rounds, rounds)} of {rounds} rounds"
+    state = f"Over: {config.length}" if facts.is_over else f"So far {progress}"
     summary = (
-        f"{f'Over: {config.length}' if facts.is_over else progress}, {cross.total_games:,} games of matches, "
+        f"{state}, {cross.total_games:,} games of matches, "
         f"{count_noun(len(cross.members), 'member')}, {len(learners)} of them learning; seed {config.league.seed}"
     )
     cost, warning = _cost(facts), practice_warning(facts.without_practice)
@@ -78,7 +79,11 @@ def report_of(facts: RunFacts) -> Report:
         summary=summary if facts.damage is None else f"{summary}. {facts.damage}",
         confidence=confidence,
         sections=tuple(section for section in sections if section is not None),
-        abstract=((("Warning", warning),) if warning else ()) + verdict.facts,
+        abstract=(
+            *(() if facts.is_over else [("Unfinished", f"{progress}; the curves end where the last one began")]),
+            *([("Warning", warning)] if warning else []),
+            *verdict.facts,
+        ),
     )
 
 

@@ -76,6 +76,7 @@ class LeagueView(NamedTuple):
     stages: tuple[Stage, ...]
     decisions: tuple[tuple[int, Decision], ...]  # by round, the newest first, at most NEWEST
     headline: tuple[str, ...]  # findings, in sentences
+    evaluation: Figures | None  # the closing one
     is_running: bool
 
     @property
@@ -264,6 +265,7 @@ class Follower:
                 *filter(None, [practice_warning(ledger.rounds_without_practice())]),
                 replace_names(verdict.sentence, short),
             ),
+            evaluation=evaluation,
             is_running=self._running,
         )
 

@@ -166,21 +166,26 @@ class OccupantMenu:
             self.groups.setdefault("Trainings", {})[newest] = label
             self.keys[label] = newest
             self.keys.setdefault(run.parent.name, newest)
+        everywhere = built_in()
+        usual = {candidate.spec.text for candidate in everywhere if candidate.spec is not None}
         for number, run in enumerate(runs[:MAX_RUNS]):
             try:
                 with Follower(run) as follower:
                     members = follower.descriptions()
             except CHOICE_ERRORS:  # unreadable, or not begun: the league page says why
                 continue
-            group = self.groups[f"League {run.parent.name}/{run.name}"] = {}
+            group: dict[str, str] = {}
             for i, (name, sentence, spec) in enumerate(members):
                 key = f"{number}/{i}"
                 self.candidates[key] = Candidate(name, sentence, run, spec, stored)
-                group[key] = name
                 printed = self.names[key] = f"{run.parent.name}/{run.name}:{name}"
+                if spec is None or spec.text not in usual:  # the others are in the menu once
+                    group[key] = printed
                 self.keys[printed] = key
                 self.keys.setdefault(f"{run.parent.name}:{name}", key)  # of the newest run
-        for candidate in built_in():
+            if group:
+                self.groups[f"League {run.parent.name}/{run.name}"] = group
+        for candidate in everywhere:
             self.candidates[candidate.name] = candidate
             self.names[candidate.name] = candidate.name
         self.groups["Built in"] = {name: name for name in self.candidates if self.names[name] == name}

@@ -113,9 +113,9 @@ class _Pages:
                 shown = await in_background(_comparison, chosen)
             except CHOICE_ERRORS as error:
                 reason = as_sentence(one_sentence(error).rstrip("."))
-        elif chosen:
+        elif "compare" in request.query_params or chosen[MOST_RUNS:]:
             reason = f"Choose 2 to {MOST_RUNS} runs."
-        return _page("League", render("league", "comparison", runs, chosen, reason, shown))
+        return _page("League", render("league", "comparison", runs, chosen, MOST_RUNS, reason, shown))
 
     def _run_of(self, values: Mapping[str, object]) -> Path | None:
         """The league that a form or an address names."""

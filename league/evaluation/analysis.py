@@ -54,8 +54,10 @@ class JudgedAct(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """The points given away, ``nan`` where unknown."""
-        return max(self.best[0].points - self.played.points, 0.0) if self.best else math.nan
+        """The points given away, ``nan`` where unknown: a difference of tenths, in which both values are shown."""
+        if not self.best:
+            return math.nan
+        return max(round(round(self.best[0].points, 1) - round(self.played.points, 1), 1), 0.0)
 
 
 class Analysis(NamedTuple):

@@ -42,6 +42,7 @@ class Table(NamedTuple):
     rows: tuple[TableRow, ...]
     label: str = "member"
     kind: Literal["plain", "ladder", "heat", "facts"] = "plain"
+    note: str = ""  # below the table
 
 
 class Curves(NamedTuple):
@@ -49,6 +50,8 @@ class Curves(NamedTuple):
 
     points: tuple[CurvePoint, ...]
     confidence: float
+    opponents: str = "all fixed members"  # of the points
+    seeds: tuple[tuple[CurvePoint, ...], ...] = ()  # the curves of single seeds, where a learner's is their mean
 
 
 class Dialogue(NamedTuple):

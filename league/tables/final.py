@@ -31,6 +31,11 @@ SHARES = {  # figure: its label in the summary of a member
     "exact": "  where the reference is exact",
     "worst tenth": "  worst tenth of the partners",
 }
+SPLIT = (
+    "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there against "
+    "itself; it is relative to the equilibrium of the shipped table, and others share otherwise. Weak is the rest: "
+    "what the member's own answers and offers give away."
+)
 PARTS = {"conceded": f"{GAIN}, conceded", "weak": f"{GAIN}, weak"}  # of a best response's gain: the figures' names
 
 
@@ -98,11 +103,6 @@ def about_people(human: HumanLine) -> str:
 
 def _notes(figures: Figures) -> tuple[str, ...]:
     scenarios, rules = figures.terms["scenarios"], figures.terms["rules"]
-    conceded = (
-        "Conceded: what a best response to an equilibrium gets in that seat, minus what the member takes there "
-        "against itself; it is relative to the equilibrium of the shipped table, and others share otherwise. Weak "
-        "is the rest: what the member's own answers and offers give away."
-    )
     return (
         f"On {scenarios['source']}: {scenarios['number']:,} scenarios, each in both seats; max_turns "
         f"{rules['max_turns']}, disagree {rules['disagree']}.",
@@ -113,7 +113,6 @@ def _notes(figures: Figures) -> tuple[str, ...]:
         "the most that a scripted partner or a response by the partner's odds earns in the same games. Worst tenth: "
         "of the partners, at least one. Gain: an exploiter's points minus what the member gets against itself in that "
         "seat; drop: what the member gets from its held-out opponents minus what it gets from the exploiter.",
-        *((conceded,) if any(figures.select(figure=PARTS["weak"])) else ()),
         f"Intervals are {figures.terms['confidence']:.0%}, over scenarios; n counts games (against itself and for "
         f"people: sides of games). Points of reference are what the same scenarios pay at the split of that name.",
     )
@@ -204,4 +203,5 @@ def _exploiters_table(name: str, figures: Figures) -> Table:
         TableRow(label, tuple(figures.cell(name, against, *keys[head]) if head in keys else None for head in columns))
         for label, against, keys in lines
     )
-    return Table(f"Exploitability of {name}, points of ten", tuple(columns), rows, label="exploiter")
+    note = SPLIT if any(figures.select(figure=PARTS["weak"])) else ""
+    return Table(f"Exploitability of {name}, points of ten", tuple(columns), rows, label="exploiter", note=note)

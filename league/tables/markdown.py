@@ -30,7 +30,7 @@ def section_markdown(section: Section) -> str:
     for table in section.blocks:
         assert isinstance(table, Table), "only the HTML and JSON of a report draw curves, games and texts"
         tables += [f"### {escape_markdown(table.caption)}"] if table.caption else []
-        tables.append(table_markdown(table))
+        tables += filter(None, (table_markdown(table), escape_markdown(table.note)))
     return "\n\n".join([f"## {section.title}", *map(escape_markdown, section.notes), *tables])
 
 

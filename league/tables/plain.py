@@ -57,6 +57,7 @@ def section_lines(section: Section, width: int) -> Iterator[Line]:
             n = common_n(block)
             yield Line(fill(f"\n{block.caption}" + ("" if n is None else f" (n = {n:,})"), width))
             yield from table_lines(block, width) if block.rows else (Line("None."),)
+            yield from [Line(fill(block.note, width))] if block.note else ()
         elif isinstance(block, Curves):
             yield from map(Line, curve_lines(block.points))
     for index, note in enumerate(section.notes):

@@ -32,7 +32,7 @@ function morphChildren(old, fresh) {
 function showPart(text, id, into) {
   const page = parse(text), fresh = page.getElementById(id);
   if (!fresh) return false;
-  if (into) document.getElementById(into).replaceChildren(fresh);
+  if (into) { document.getElementById(into).replaceChildren(fresh); fresh.scrollIntoView(); }
   else morph(document.getElementById(id), fresh);
   if (id === "content") document.title = page.title;
   ready();

@@ -47,9 +47,13 @@ function startTour() {
     shown.classList.add("toured");
     shown.scrollIntoView({ block: "center" });
     card.classList.remove("above");
-    const marked = shown.getBoundingClientRect(), own = card.getBoundingClientRect();
-    const covers = marked.bottom > own.top && marked.right > own.left && marked.left < own.right;
-    if (covers) card.classList.add("above");
+    const own = card.getBoundingClientRect();
+    const isCovered = (part) => {
+      const { top, bottom, left, right } = part.getBoundingClientRect();
+      return bottom > own.top && top < own.bottom && right > own.left && left < own.right;
+    };
+    const fitsAbove = shown.getBoundingClientRect().top > own.height + 24; // then the acts are kept free too
+    if (isCovered(shown) || (fitsAbove && isCovered(document.querySelector(".acts")))) card.classList.add("above");
   }
   function close() {
     document.removeEventListener("shown", mark);

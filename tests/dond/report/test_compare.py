@@ -31,6 +31,8 @@ def test_seeds_of_one_config_are_one_curve_with_a_band(run):
     report = comparison_of([run, variant(run, "b", 1.0, **{SEED: "77"})])
     points = blocks(report, "learning")[0].points
     assert len({point.member for point in points}) == 1 and not report.abstract
+    (curves,) = blocks(report, "learning")
+    assert [len(seed) for seed in curves.seeds] == [len(run.curve)] * 2 and not blocks(report, "differences")
     assert all(point.points.n == 2 and point.points.low < point.points.mean for point in points)
     assert points[0].points.mean == pytest.approx(run.curve[0].points.mean + 0.5)
 
@@ -47,6 +49,24 @@ def test_arms_are_compared_on_the_same_partners(run):
         SEED,
     }
     assert report_html(report)
+
+
+def test_settings_that_differ_are_few_lines(run):
+    more = {"members.sniper.name": "sniper", "members.sniper.spec": "sniper", "league.rounds": "99"}
+    gate = {"learners.main.gate.kind": "points", "learners.main.gate.timeout": "20"}
+    plain = {key: text for key, text in run.settings.items() if not key.startswith("learners.main.gate")}
+    first = run._replace(settings={**plain, "learners.main.gate": "None"})
+    second = variant(first, "b", **more)._replace(settings={**plain, **more, **gate}, fixed={"sniper": (1.0, 1.0)})
+    report = comparison_of([first, second])
+    rows = {row.label: row.cells for row in blocks(report, "settings")[0].rows}
+    assert rows == {
+        "members: not in all": ("none", "sniper"),
+        "learners.main.gate": ("None", "kind points, timeout 20"),
+        "league.rounds": (run.settings["league.rounds"], "99"),
+        SEED: (run.settings[SEED],) * 2,
+    }
+    same = comparison_of([run, variant(run, "b", **{"league.rounds": "99"})])
+    assert len({blocks(each, "learning")[0].opponents for each in (report, same)}) == 2  # other fixed members
 
 
 def test_runs_with_equal_settings_and_seed_are_refused(run, finished_league):

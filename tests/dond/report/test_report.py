@@ -120,6 +120,8 @@ def test_evaluation_equals_the_run_file_and_includes_people(document, finished_l
     pareto = lines["humans"]["Pareto-optimal of deals"]
     assert pareto["value"] == people["pareto_of_deals"].mean
     assert lines["Nash"]["Nash efficiency"]["value"] == 1
+    labels = [row["figure"] for row in table(document, "evaluation")]
+    assert labels == [label.strip() for label in labels]
 
 
 def test_stages_snapshots_and_gates_have_reasons(document, finished_league):
@@ -245,6 +247,7 @@ def test_share_with_a_full_interval_is_unknown():
     unknown = Figure(Estimate(0.4, 20, 0.0, 1.0), "share")
     assert cell_parts(unknown).interval == "too few games to tell"
     assert cell_parts(unknown._replace(estimate=Estimate(0.4, 20, 0.1, 1.0))).interval == "10.0% to 100.0%"
+    assert cell_parts(Figure(Estimate(math.nan, 0, 0.1, 0.3)))[:2] == ("0.10 to 0.30", "")  # bounds alone
 
 
 def test_format_cell():
@@ -268,7 +271,7 @@ def test_running_league_is_read_from_a_snapshot(finished_league, tmp_path):
             assert ledger.next_round == 2 and "not yet" not in ledger.notes()
             writer.execute("COMMIT")
             assert "not yet" not in ledger.notes()
-    assert shown.summary.startswith("So far 2 of 4 rounds")
+    assert shown.summary.startswith("So far 2 of 4 rounds") and "2 of 4" in dict(shown.abstract)["Unfinished"]
     sections = {section.key: section for section in shown.sections}
     for key in ("meta-game", "evaluation"):
         assert f"--resume {folder}" in sections[key].notes[0] and "not over" in sections[key].notes[0]

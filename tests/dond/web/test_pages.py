@@ -74,7 +74,7 @@ def test_keys_after_sentences(look, folder):
     page.keyboard.press("t")
     page.keyboard.type("gimme everything")
     page.keyboard.press("Enter")
-    page.keyboard.press("Enter")  # at once, wherever the focus is by now
+    page.locator(".confirm button", has_text="Yes").click()
     page.locator(".log li").nth(2).wait_for()
     page.locator(".game:focus").wait_for()
     page.keyboard.press("i")  # heard at once

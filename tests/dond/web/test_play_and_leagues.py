@@ -593,6 +593,8 @@ def test_members_have_current_weights(finished_league, tmp_path):
     menu = OccupantMenu([finished_league])
     members = {one.name: one for one in menu.candidates.values() if one.run == finished_league}
     assert {"main", "main@1", *HOSTILE} <= set(members)
+    listed = [label for group in menu.groups.values() for label in group.values()]
+    assert len(listed) == len(set(listed)) and sum(label.endswith("heuristic") for label in listed) == 1
     assert members["main"].sentence
     learner, name = make_partner(members["main"])
     assert name == "main"
