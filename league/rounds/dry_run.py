@@ -19,7 +19,6 @@ from league.play.values import TrainTask
 from league.rounds.matchmaking import matchmaking_in_words
 from league.rounds.planner import (
     RoundPlan,
-    check_start,
     describe,
     first_states,
     members_of,
@@ -46,7 +45,6 @@ class LeagueSize(NamedTuple):
 def plan_lines(config: Config) -> list[str]:
     """The plan of a league and its size, a line each; nothing is stored. Raises as :func:`estimate` does."""
     source = config.env.open_source()
-    check_start(config)
     size, first = estimate(config)
     names = {split: [m.name for m in members_of(config) if m.split == split] for split in ("train", "gate", "heldout")}
     return [

@@ -71,9 +71,10 @@ def members_of(config: Config) -> tuple[Member, ...]:
 def first_states(config: Config, blobs: Path) -> dict[str, LearnerState]:
     """States of the learners before the first round; their weights are written into the folder ``blobs``.
 
-    Raises :class:`partners.learning.first_weights.FirstWeightsError`, and
+    Raises what :func:`check_start` raises, :class:`partners.learning.first_weights.FirstWeightsError`, and
     :class:`partners.provenance.ProvenanceError` if a learner would train with a held-out roster.
     """
+    check_start(config)
     if not config.learners:
         return {}
     pasts = league_ancestries(config)

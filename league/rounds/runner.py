@@ -73,7 +73,6 @@ def run_league(
             config = _resume(config, directory, ledger, watcher)
             check_start(config)
         elif config is not None:  # a new run, or one killed before its start was written
-            check_start(config)
             _begin(config, directory, ledger)
         else:
             raise RunError(
@@ -133,9 +132,10 @@ def _write_tables(config: Config, directory: RunDirectory, ledger: Ledger, cross
 
 def _begin(config: Config, directory: RunDirectory, ledger: Ledger) -> None:
     """Write the start of a new run."""
+    members, states = members_of(config), first_states(config, directory.blobs)
     notes = {"config": dump(config), "machine": machine(), "origin": origin_note(cores())}
     meta = {"settings": dump(config.portable()), "source": _source_digest(config)}
-    ledger.begin(meta, {**notes, **occupants_of(config)}, members_of(config), first_states(config, directory.blobs))
+    ledger.begin(meta, {**notes, **occupants_of(config)}, members, states)
 
 
 def _resume(config: Config | None, directory: RunDirectory, ledger: Ledger, watcher: Watcher) -> Config:
