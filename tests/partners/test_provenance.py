@@ -130,6 +130,11 @@ def test_past_survives_its_note():
     assert read_past({}).unknown == (ITSELF,)
 
 
+def test_direct_opponents_have_direct_paths():
+    past = NO_PAST.add_opponents([provenance_of("mixture(of=['tough'])"), provenance_of("tough")])
+    assert past.path(identity("tough")) == (identity("tough"),)
+
+
 def test_checkpoint_without_note_has_unknown_past(tmp_path):
     old = checkpoint(tmp_path / "old.json")
     assert ancestry(old).unknown == (ITSELF,)

@@ -265,6 +265,13 @@ def test_person_in_the_play_loop():
     assert all(replay(record) for record in (first, second))
 
 
+def test_revealed_values_are_seen():
+    seen: list[View] = []
+    person = Human(SimpleNamespace(ask=lambda view: seen.append(view) or Keeps().ask(view)))
+    rollout((person, seat_occupant("nice")), pack([SCENARIO], "uniform"), seed=0, reveal_partner_utilities=True)
+    assert seen[0].revealed and seen[0].state.scenario == SCENARIO
+
+
 def test_person_passes_conformance_and_the_environment():
     check_partner(Human(Keeps()), games=2)
     env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner=Human(Keeps()), seat=0)

@@ -43,6 +43,7 @@ def pages(folder: Path, secret: Secret | None = None, loopback: str | None = "12
         ({"host": "somebody.example"}, 400),
         ({"origin": "http://somebody.example"}, 403),
         ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-dest": "image"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}, 200),  # a link
     ],

@@ -26,6 +26,7 @@ from dond.web.bargaining_table import (
     headline,
     initial_split,
     main_act,
+    view_before_turn,
 )
 from dond.web.frame import one_sentence, render
 from dond.web.league_follower import NEWEST, Follower, Leagues, RunViewError, play_members
@@ -122,6 +123,13 @@ def test_last_act_is_for_accepting():
         assert main_act(last, split) is Act.AGREE
         for act in (Act.PROPOSE, Act.INSIST):
             assert bool(warning(Action(act, split), last)) == (act_choices(last, split)[act].detail == TOO_LATE) == ends
+
+
+def test_view_before_a_turn_hides_the_partners_values():
+    for seat in (0, 1):
+        view = view_before_turn(State(SCENARIO), seat)
+        assert (view.values, view.revealed) == (SCENARIO.utilities[seat], False)
+        assert view.state.scenario.utilities[1] == (0, 0, 0)
 
 
 def test_choices_of_acts():

@@ -170,6 +170,13 @@ def test_a_trembling_hand_says_anything_now_and_then():
     assert chance("trembling(of=nice, rate=0.5)", A, (0, 0, 0), HAT) == pytest.approx(0.5 + 0.5 / 5)
 
 
+def test_the_confidence_of_a_trembling_partner_hides_mistakes():
+    turns = turns_after(HAT, draw=0.05)
+    meant, slip = seat_occupant("heuristic").act(turns), seat_occupant("trembling").act(turns)
+    assert (slip.act_type, slip.oA.tolist()) != (meant.act_type, meant.oA.tolist())
+    assert slip.confidence == meant.confidence
+
+
 def test_a_trembling_partner_may_tremble_itself():
     assert not hasattr(seat_occupant("trembling(of=micro)"), "probs")  # micro does not know its own
     # Trembling twice: one in four of the half that does not tremble at first.
