@@ -104,6 +104,17 @@ def test_password_is_taken_from_the_form_only(tmp_path):
     assert here.get("/").status_code == 200
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("host", "words", "foreign"), [("127.0.0.2", ["--key"], "400"), ("0.0.0.0", [], "401")])
+def test_key_is_required_if_it_is_wanted_or_others_reach_the_page(tmp_path, host, words, foreign):
+    with serving(tmp_path, *words, "--host", host, host=host) as at:
+        key = re.search(r"\?key=([\w-]{32})", (tmp_path / "server.log").read_text())[1]
+        assert urllib.request.build_opener(urllib.request.HTTPCookieProcessor).open(f"{at}/?key={key}").status == 200
+        for headers, status in (({}, "401"), ({"Host": "somebody.example"}, foreign)):
+            with pytest.raises(urllib.error.HTTPError, match=status):
+                urllib.request.urlopen(urllib.request.Request(f"{at}/", headers=headers))
+
+
 def test_loopback_addresses():
     assert is_loopback("127.0.0.1") and is_loopback("localhost") and is_loopback("::1")
     assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.7", "example.org")))
