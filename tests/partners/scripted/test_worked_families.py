@@ -70,6 +70,14 @@ def test_level_two_knows_that_level_one_takes_any_item():
     assert says(level, (P, TRIPLE), **ONE_POINT, rules=Rules(2)) == (P, (1, 0, 1))
 
 
+def test_level_three_mixes_the_levels_below_it():
+    # Level 2 wants .467, so two items. Two levels in five are 0, two are 1, one is 2:
+    # two items .7 * (.4 / 3 + .4) = .373, the book .4 * (.4 * 2/3 + .4 + .2) = .347.
+    assert says("level_k(level=3, tau=1.)", **ONE_POINT) == (P, (1, 0, 1))
+    # With tau 4 level 2 wants .7 * (.2 / 3 + .8) = .607, and two of three others are level 2 itself.
+    assert says("level_k(level=3, tau=4.)", **ONE_POINT) == (P, (1, 0, 0))
+
+
 # -- preferences ----------------------------------------------------------------------------------------------------
 
 SHOWN = {"partner_values": (1, 0, 3), "reveal": True}  # the partner values the book at 1 of 10, each ball at 3
