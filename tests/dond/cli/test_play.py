@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dond.table.game import LeftTheTable
+from dond.table.game import LeftTheTable, frontier_table, values_table
 from dond.table.session import RECORDS
 from dond.table.typed_lines import Reading, read_line
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
@@ -74,6 +74,18 @@ def recorded(path):
 
 
 KNOWN = {"split": "all", "seed": 416}  # 2 books, 2 hats, 1 ball: worth 2, 3, 0 and 0, 1, 8
+
+
+def test_tables_after_a_game_hold_both_seats_values_and_the_frontier():
+    state = apply(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2))), Action(Act.AGREE))
+    values, frontier = (
+        list(zip(*(column.cells for column in table(state, 1).columns), strict=True))
+        for table in (values_table, frontier_table)
+    )
+    assert values[1:3] == [("worth to you", "0", "4", "1", "each"), ("you got", "0", "2", "0", "8 of 10")]
+    assert values[3:] == [("worth to them", "4", "1", "2", "each"), ("they got", "1", "0", "2", "8 of 10")]
+    assert [row[3:5] for row in frontier] == [("10", "4"), ("9", "6"), ("8", "8"), ("4", "9"), ("0", "10")]
+    assert [row[:3] for row in frontier if row[5]] == [("0", "2", "0")]
 
 
 def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path, capsys):
