@@ -19,6 +19,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, 
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.evaluation.matches import Terms, score
+from league.settings.training import Hyperparameters
 from partners.learning.adam import Adam
 from partners.learning.average_policy import AveragePolicy, reservoir_places
 from partners.learning.experience import ROWS, Experience
@@ -239,6 +240,11 @@ def test_reinforce_makes_rewarded_acts_likelier():
     for _ in range(20):
         learner.update(made._replace(reward=reward))
     assert ending() > before + 0.05
+
+
+def test_a_critic_of_both_values_needs_ppo():
+    with pytest.raises(ValueError, match="have no critic"):
+        Hyperparameters(critic="both", algo="reinforce")
 
 
 @pytest.mark.parametrize("settings", [replace(PPO, vf=0.0), REINFORCE], ids=lambda settings: settings.algo)
