@@ -20,6 +20,7 @@ from markupsafe import Markup
 from dond.table.frontier import plane_of
 from dond.table.game import TOO_LATE, steps, warning
 from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
+from dond.web.after_game import result
 from dond.web.arena import play_match
 from dond.web.bargaining_table import (
     act_choices,
@@ -163,6 +164,13 @@ def test_plane_of_scores():
 
 
 WORTHLESS = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
+
+
+def test_result_and_tally_are_of_the_persons_seat():
+    record, lost = record_of(after(propose(1, 1, 2), AGREE), ("a", "human")), record_of(after(DISAGREE), ("human", "a"))
+    for seat, points in ((0, ["9", "4"]), (1, ["4", "9"])):
+        assert re.findall(r"<b>(\d+)</b>", result([(record, seat)], "a")) == points
+    assert "1 deal: you 2.0, they 4.5" in result([(record, 1), (lost, 0)], "a")
 
 
 # A game in the background
