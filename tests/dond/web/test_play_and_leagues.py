@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from dond.table.frontier import plane_of
-from dond.table.game import TOO_LATE, steps, warning
+from dond.table.game import TOO_LATE, steps, talk_lines, warning
 from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
 from dond.web.after_game import result
 from dond.web.arena import play_match
@@ -144,6 +144,12 @@ def test_choices_of_acts():
     views = (OPENING, View(after(*FITS)), View(after(propose(1, 0, 2), propose(0, 2, 1))))
     ends = [act_choices(view, (0, 0, 0))[Act.END].detail for view in views]
     assert len(set(ends)) == 3 and ["no deal" in end for end in ends] == [True, False, True]
+
+
+def test_talk_lines_are_of_the_persons_seat():
+    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, (None, "gimme the hats lol"))
+    assert [line.by_person for line in lines] == [False, True] and lines[1].text == "gimme the hats lol"
+    assert "4 points" in lines[0].note and "8 points" in lines[1].note
 
 
 # Where a game landed
