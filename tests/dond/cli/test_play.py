@@ -25,7 +25,7 @@ from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
 from dond_marl.records.record import from_json, records_of, replay
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
-from league.play.match import play_match
+from league.play.match import play_games, play_match
 from league.play.values import Block, Entrant, MatchTask, Member
 from league.settings.sections import EnvConfig
 from partners import catalogue as built_in
@@ -328,6 +328,17 @@ def test_person_in_a_league_match(monkeypatch):
     assert played.games == 4
     assert left.failed == "Eve"
     assert left.cause.startswith("LeftTheTable")
+
+
+def test_games_of_a_league_reveal_values_where_its_settings_say_so():
+    seen: list[bool] = []
+    other, scenarios = seat_occupant("heuristic"), pack([SCENARIO], "lewis")
+    watcher = SimpleNamespace(
+        traits=other.traits, act=lambda turns: seen.append(bool(turns.partner_utilities.any())) or other.act(turns)
+    )
+    for reveal in (False, True):
+        play_games((watcher, other), scenarios, EnvConfig(max_turns=1, reveal_partner_utilities=reveal), 3, (0,))
+    assert seen == [False, True]
 
 
 class Leaves:
