@@ -1,8 +1,8 @@
 """Checkpoints and blobs: tensors in safetensors, with a JSON note.
 
-A checkpoint is two files: ``NAME.json`` holds the note and the checksum of ``NAME.safetensors``. The note is written
-last, so that an interrupted save never leaves half a checkpoint. A blob is one file with the note in safetensors'
-header. Nothing is unpickled.
+A checkpoint is two files: ``NAME.json`` holds the note and the checksum of ``NAME.safetensors``. New tensors are in a
+third file until the note is on disk: an interrupted save leaves the old checkpoint or the new one. A blob is one file
+with the note in safetensors' header. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from dond_marl.records.files import write_durably
-from partners.network.checkpoint_files import FORMAT, digest_of_note, read_pair, shape_of, tensors_path
+from partners.network.checkpoint_files import FORMAT, digest_of_note, pending_path, read_pair, shape_of, tensors_path
 from partners.network.checkpoint_files import NETWORK as NETWORK
 from partners.network.checkpoint_files import CheckpointError as CheckpointError
 from partners.network.network import PolicyNetwork
@@ -46,8 +46,9 @@ def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], about: Mapping[st
     note = {**about, "format": FORMAT, "sha256": hashlib.sha256(content).hexdigest()}
     note["note_sha256"] = digest_of_note(note)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_durably(tensors_path(path), content)
+    write_durably(pending_path(path), content)
     write_durably(path, (json.dumps(note, indent=2, sort_keys=True) + "\n").encode())
+    pending_path(path).replace(tensors_path(path))
 
 
 def load_checkpoint(path: Path) -> Weights:

@@ -59,8 +59,12 @@ def shape_of(about: Mapping[str, Any], where: str) -> NetworkShape:
 
 
 def _content(path: Path, sha256: object) -> bytes:
-    """The bytes of the tensors next to the note ``path``, whose checksum is ``sha256``."""
+    """The bytes of the tensors of the note ``path``, whose checksum is ``sha256``; pending after a killed save."""
     tensors = tensors_path(path)
+    with suppress(OSError):
+        content = read_bytes(pending_path(path), LARGEST_TENSORS)
+        if hashlib.sha256(content).hexdigest() == sha256:
+            return content
     try:
         content = read_bytes(tensors, LARGEST_TENSORS)
     except FileNotFoundError:
@@ -89,6 +93,11 @@ def _other_kind(path: Path, needed: str) -> str:
 def tensors_path(path: Path) -> Path:
     """The path of the tensors of the note ``path``."""
     return path.with_suffix(".safetensors")
+
+
+def pending_path(path: Path) -> Path:
+    """The path of the tensors until the note ``path`` is on disk."""
+    return path.with_suffix(".safetensors.new")
 
 
 def digest_of_note(note: Mapping[str, Any]) -> str:

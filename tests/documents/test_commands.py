@@ -213,6 +213,16 @@ def test_commands_are_those_of_the_activated_environment():
     assert not [line for line in typed if BIN in line and "activate" not in line]
 
 
+def test_make_sets_up_first(home):
+    """User targets install ``[all]``, developer targets ``[dev]``."""
+    shutil.rmtree(home / ".venv")
+    for target, extra in (("setup", "all"), ("league", "all"), ("play", "all"), ("test", "dev")):
+        text = dry_run(f"{target} TORCH_INDEX=https://a.b/cpu", home)
+        assert text.index("-m venv .venv") < text.index('--extra-index-url "https://a.b/cpu" --editable')
+        assert f"--editable '.[{extra}]'" in text
+        assert target == "setup" or text.rindex("--editable") < text.rindex(".venv/bin/")
+
+
 @pytest.mark.parametrize(("code", "ends"), [(0, 0), (130, 0), (3, 2)])
 def test_make_reports_failures_but_not_interrupts(home, code, ends):
     dond = home / ".venv" / "bin" / "dond"

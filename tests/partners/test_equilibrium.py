@@ -14,7 +14,7 @@ from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import lewis_space, open_source
 from dond_marl.solvers.equilibria import Equilibrium, lewis_pools
-from dond_marl.solvers.values import response_value
+from dond_marl.solvers.values import policy_value, response_value
 from dond_marl.splits import action_count, action_index
 from partners.equilibrium import table_for
 from tests.dond_marl.solvers.table_acts import table_acts
@@ -31,7 +31,13 @@ def test_it_keeps_to_the_contract_in_games_that_have_a_table():
     check_partner(seat_occupant("equilibrium"), games=12, sources=LEWIS, variants=KNOWN)
 
 
-@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.slow
+def test_two_of_them_earn_what_the_note_of_the_longest_table_says():
+    both = policy_value((seat_occupant("equilibrium"),) * 2, lewis_space(), Rules(10)).mean(axis=0)
+    assert tuple(both) == pytest.approx(Equilibrium.load(10).values, abs=1e-5)
+
+
+@pytest.mark.parametrize("turns", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_shipped_tables_are_equilibria(turns):
     """Exact best responses earn what the note says, and both seats together gain less than a hundredth of a point."""
     table = Equilibrium.load(turns)

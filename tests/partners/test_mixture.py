@@ -123,6 +123,17 @@ def test_mixture_rows_match_their_partner(of):
                 assert (field_of == mine[rows]).all()
 
 
+def test_a_partner_gets_its_rows_and_the_noise_of_their_games():
+    mixture = Mixture([Signs(2), listener := Listens(1)])
+    turns = list(positions(seat_occupant("random"), max_count=4, games=24))[4].turns
+    mixture.act(turns)
+    heard, rows = listener.heard[-1], np.flatnonzero(turns.game_noise[:, MEMBER_DRAW] >= 0.5)
+    assert 0 < heard.size == len(rows) < turns.size
+    assert (heard.counts == turns.counts[rows]).all() and (heard.noise == turns.noise[rows]).all()
+    assert (heard.history.oA == turns.history.oA[rows]).all()
+    assert (heard.game_noise[:, :MEMBER_DRAW] == turns.game_noise[rows, :MEMBER_DRAW]).all()
+
+
 def test_traits_are_those_of_all_together():
     assert Mixture(["tough", "heuristic"]).traits.memoryless == seat_occupant("heuristic").traits.memoryless
     assert not Mixture(["tough", "nice_tit_for_tat"]).traits.memoryless

@@ -130,6 +130,12 @@ def test_past_survives_its_note():
     assert read_past({}).unknown == (ITSELF,)
 
 
+def test_direct_opponents_have_direct_paths():
+    through, direct = provenance_of("mixture(of=['tough'])"), provenance_of("tough")
+    for past in (NO_PAST.add_opponents([through, direct]), NO_PAST.add_opponents([through]).add_opponents([direct])):
+        assert past.path(identity("tough")) == (identity("tough"),)
+
+
 def test_checkpoint_without_note_has_unknown_past(tmp_path):
     old = checkpoint(tmp_path / "old.json")
     assert ancestry(old).unknown == (ITSELF,)

@@ -70,6 +70,11 @@ def test_refusals_are_shown(check):
     assert "(400): the tier [31mis" in out
 
 
+def test_unreachable_server(capfd):
+    assert dond("llm-check", "llm(provider=openai, base_url='http://127.0.0.1:9/v1', model=m, max_attempts=1)") == 1
+    assert "(connection)" in capfd.readouterr().err
+
+
 def test_other_occupants_are_refused(capfd):
     assert dond("llm-check", "heuristic") == 2
     assert "heuristic" in capfd.readouterr().err

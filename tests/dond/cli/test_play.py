@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dond.table.game import LeftTheTable
+from dond.table.game import LeftTheTable, frontier_table, values_table
 from dond.table.session import RECORDS
 from dond.table.typed_lines import Reading, read_line
 from dond_marl import SingleAgentView, deal_or_no_dialog_v0
@@ -25,7 +25,7 @@ from dond_marl.occupants import Spec, catalogue, parse_spec, seat_occupant
 from dond_marl.records.record import from_json, records_of, replay
 from dond_marl.rollout import OccupantError, rollout
 from dond_marl.scenarios.sources import pack
-from league.play.match import play_match
+from league.play.match import play_games, play_match
 from league.play.values import Block, Entrant, MatchTask, Member
 from league.settings.sections import EnvConfig
 from partners import catalogue as built_in
@@ -74,6 +74,18 @@ def recorded(path):
 
 
 KNOWN = {"split": "all", "seed": 416}  # 2 books, 2 hats, 1 ball: worth 2, 3, 0 and 0, 1, 8
+
+
+def test_tables_after_a_game_hold_both_seats_values_and_the_frontier():
+    state = apply(apply(State(SCENARIO), Action(Act.PROPOSE, (1, 0, 2))), Action(Act.AGREE))
+    values, frontier = (
+        list(zip(*(column.cells for column in table(state, 1).columns), strict=True))
+        for table in (values_table, frontier_table)
+    )
+    assert values[1:3] == [("worth to you", "0", "4", "1", "each"), ("you got", "0", "2", "0", "8 of 10")]
+    assert values[3:] == [("worth to them", "4", "1", "2", "each"), ("they got", "1", "0", "2", "8 of 10")]
+    assert [row[3:5] for row in frontier] == [("10", "4"), ("9", "6"), ("8", "8"), ("4", "9"), ("0", "10")]
+    assert [row[:3] for row in frontier if row[5]] == [("0", "2", "0")]
 
 
 def test_stranger_is_named_in_its_record_and_on_the_screen(monkeypatch, tmp_path, capsys):
@@ -265,6 +277,13 @@ def test_person_in_the_play_loop():
     assert all(replay(record) for record in (first, second))
 
 
+def test_revealed_values_are_seen():
+    seen: list[View] = []
+    person = Human(SimpleNamespace(ask=lambda view: seen.append(view) or Keeps().ask(view)))
+    rollout((person, seat_occupant("nice")), pack([SCENARIO], "uniform"), seed=0, reveal_partner_utilities=True)
+    assert seen[0].revealed and seen[0].state.scenario == SCENARIO
+
+
 def test_person_passes_conformance_and_the_environment():
     check_partner(Human(Keeps()), games=2)
     env = SingleAgentView(deal_or_no_dialog_v0.env(scenarios="lewis"), partner=Human(Keeps()), seat=0)
@@ -309,6 +328,17 @@ def test_person_in_a_league_match(monkeypatch):
     assert played.games == 4
     assert left.failed == "Eve"
     assert left.cause.startswith("LeftTheTable")
+
+
+def test_games_of_a_league_reveal_values_where_its_settings_say_so():
+    seen: list[bool] = []
+    other, scenarios = seat_occupant("heuristic"), pack([SCENARIO], "lewis")
+    watcher = SimpleNamespace(
+        traits=other.traits, act=lambda turns: seen.append(bool(turns.partner_utilities.any())) or other.act(turns)
+    )
+    for reveal in (False, True):
+        play_games((watcher, other), scenarios, EnvConfig(max_turns=1, reveal_partner_utilities=reveal), 3, (0,))
+    assert seen == [False, True]
 
 
 class Leaves:

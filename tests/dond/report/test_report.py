@@ -32,7 +32,7 @@ from league.evaluation.of_run import NothingToEvaluate, evaluate_run
 from league.figures.rows import Figure
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
 from league.ledger.run_directory import RunError, command_line, find_run
-from league.tables.blocks import Curves, Dialogue, number_cell, printable
+from league.tables.blocks import Curves, Dialogue, Table, number_cell, printable
 from league.tables.figures import format_cell
 from league.tables.final import read_final
 from tests.command import in_process
@@ -98,6 +98,21 @@ def test_ladder_and_crossplay_equal_the_run_files(document, finished_league):
         shown = cross[cell["member"]][cell["against"]]
         assert near(shown, cell["points"])
         assert shown["n"] == int(cell["games"])
+
+
+def test_learning_and_meta_game_equal_the_run_files(document, finished_league):
+    points, own = document["learning"]["blocks"][0]["points"], file(finished_league / "learning.csv")
+    assert len(points) == len(own) > 3
+    for point, row in zip(points, own, strict=True):
+        assert (point["member"], point["after_rounds"]) == (row["member"], int(row["after_rounds"]))
+        assert near(point["points"], row["points"]) and point["points"]["n"] == int(row["games"])
+    ratings = {row["member"]: row for row in table(document, "meta-game")}
+    for row in file(finished_league / "ratings.csv"):
+        assert near(ratings[row["member"]]["take"], row["take"])
+        assert near(ratings[row["member"]]["deviation as seat_1"], row["deviation_seat_1"])
+    mixtures = {row["mixture"]: row["regret gap"] for row in table(document, "meta-game", 1)}
+    gaps = {row["member"]: row for row in file(finished_league / "meta_game.csv") if row["figure"] == "regret gap"}
+    assert gaps.keys() == mixtures.keys() and all(near(mixtures[name], row["value"]) for name, row in gaps.items())
 
 
 def test_evaluation_equals_the_run_file_and_includes_people(document, finished_league):
@@ -236,6 +251,13 @@ def test_page_is_self_contained(html):
     assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
     assert "url(" not in html and "@import" not in html and "http:" not in html and "https:" not in html
     assert "default-src 'none'" in html
+
+
+def test_page_holds_every_figure(report, html):
+    tables = [block for section in report.sections for block in section.blocks if isinstance(block, Table)]
+    rows = [row for table in tables if table.kind != "heat" for row in table.rows]
+    figures = [cell_parts(cell) for row in rows for cell in row.cells if isinstance(cell, Figure)]
+    assert len(figures) > 100 and all(part.value in html and part.interval in html for part in figures)
 
 
 def test_hostile_names_are_escaped(html):

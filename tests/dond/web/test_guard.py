@@ -43,6 +43,7 @@ def pages(folder: Path, secret: Secret | None = None, loopback: str | None = "12
         ({"host": "somebody.example"}, 400),
         ({"origin": "http://somebody.example"}, 403),
         ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-dest": "image"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-dest": "document"}, 200),  # a link
     ],
@@ -101,6 +102,17 @@ def test_password_is_taken_from_the_form_only(tmp_path):
     assert here.post("/enter", data={"password": "guess"}).status_code == 403
     assert here.post("/enter", data={"password": "correct horse"}).status_code == 303
     assert here.get("/").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("host", "words", "foreign"), [("127.0.0.2", ["--key"], "400"), ("0.0.0.0", [], "401")])
+def test_key_is_required_if_it_is_wanted_or_others_reach_the_page(tmp_path, host, words, foreign):
+    with serving(tmp_path, *words, "--host", host, host=host) as at:
+        key = re.search(r"\?key=([\w-]{32})", (tmp_path / "server.log").read_text())[1]
+        assert urllib.request.build_opener(urllib.request.HTTPCookieProcessor).open(f"{at}/?key={key}").status == 200
+        for headers, status in (({}, "401"), ({"Host": "somebody.example"}, foreign)):
+            with pytest.raises(urllib.error.HTTPError, match=status):
+                urllib.request.urlopen(urllib.request.Request(f"{at}/", headers=headers))
 
 
 def test_loopback_addresses():

@@ -18,14 +18,16 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from dond.table.frontier import plane_of
-from dond.table.game import TOO_LATE, steps, warning
+from dond.table.game import TOO_LATE, steps, talk_lines, warning
 from dond.table.session import STRANGER, Sitting, TableSession, decode_hint, hint_at
+from dond.web.after_game import result
 from dond.web.arena import play_match
 from dond.web.bargaining_table import (
     act_choices,
     headline,
     initial_split,
     main_act,
+    view_before_turn,
 )
 from dond.web.frame import one_sentence, render
 from dond.web.league_follower import NEWEST, Follower, Leagues, RunViewError, play_members
@@ -124,6 +126,13 @@ def test_last_act_is_for_accepting():
             assert bool(warning(Action(act, split), last)) == (act_choices(last, split)[act].detail == TOO_LATE) == ends
 
 
+def test_view_before_a_turn_hides_the_partners_values():
+    for seat in (0, 1):
+        view = view_before_turn(State(SCENARIO), seat)
+        assert (view.values, view.revealed) == (SCENARIO.utilities[seat], False)
+        assert view.state.scenario.utilities[1] == (0, 0, 0)
+
+
 def test_choices_of_acts():
     for view in (OPENING, OFFERED):
         legal = {action.act_type for action in legal_actions(view.state)}
@@ -135,6 +144,12 @@ def test_choices_of_acts():
     views = (OPENING, View(after(*FITS)), View(after(propose(1, 0, 2), propose(0, 2, 1))))
     ends = [act_choices(view, (0, 0, 0))[Act.END].detail for view in views]
     assert len(set(ends)) == 3 and ["no deal" in end for end in ends] == [True, False, True]
+
+
+def test_talk_lines_are_of_the_persons_seat():
+    lines = talk_lines(after(propose(1, 1, 2), Action(Act.INSIST, (0, 2, 0))), 1, (None, "gimme the hats lol"))
+    assert [line.by_person for line in lines] == [False, True] and lines[1].text == "gimme the hats lol"
+    assert "4 points" in lines[0].note and "8 points" in lines[1].note
 
 
 # Where a game landed
@@ -155,6 +170,13 @@ def test_plane_of_scores():
 
 
 WORTHLESS = Scenario((1, 0, 0), ((1, 0, 0), (1, 0, 0)))
+
+
+def test_result_and_tally_are_of_the_persons_seat():
+    record, lost = record_of(after(propose(1, 1, 2), AGREE), ("a", "human")), record_of(after(DISAGREE), ("human", "a"))
+    for seat, points in ((0, ["9", "4"]), (1, ["4", "9"])):
+        assert re.findall(r"<b>(\d+)</b>", result([(record, seat)], "a")) == points
+    assert "1 deal: you 2.0, they 4.5" in result([(record, 1), (lost, 0)], "a")
 
 
 # A game in the background

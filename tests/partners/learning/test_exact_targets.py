@@ -29,7 +29,7 @@ from league.settings.read import load_config
 from league.settings.training import TrainConfig
 from league.training.training import begin
 from partners.learning.exact_targets import VALUES, ExactTargets, tractable_members
-from partners.learning.experience import Experience
+from partners.learning.experience import Experience, LearningSeat
 from partners.learning.first_weights import first_network
 from partners.learning.learners import Learner, belief_loss, regret_loss
 from partners.learning.practice import Opponent, Practice, practice
@@ -213,6 +213,25 @@ def test_exact_targets_reduce_regret():
     assert unknown is not None and unknown.isnan().all()
 
 
+def test_exact_targets_replace_rewards_and_one_hot_targets():
+    source, members = ScenarioSource("lewis", "all", one_pool(), MOST), member_names(CROWD)
+    shape = NetworkShape(max_turns=6, hidden=(32,), history="flat", head="joint", beliefs=True, members=members)
+    plan = Practice(source, RULES, 400, 200, 5, privileged=True, exact=exact())
+    found, _ = practice(PolicyNetwork(shape, seed=1), [Opponent(CROWD, 1.0)], plan, update=0, games_before=0)
+    assert found.posterior is not None and found.targets is not None and found.regrets is not None
+    known = ~found.posterior[:, 0].isnan()
+    assert torch.equal(known, ~found.regrets[:, -1].isnan()) and 0.2 < known.float().mean() < 0.8
+    who = found.posterior[:, VALUES:].gather(1, found.targets[:, 3:])  # the truth is possible
+    assert (who[known] > 0).all() and found.posterior[known, VALUES:].sum(dim=1) == pytest.approx(1.0, abs=1e-5)
+
+    def metrics(**changes):
+        learner = Learner(PolicyNetwork(shape, seed=1), LearnerSettings(exact_reply=1.0, belief=1.0), seed=2)
+        return learner.update(found._replace(**changes))
+
+    assert metrics()["belief_loss"] != metrics(posterior=None)["belief_loss"]
+    assert metrics()["policy_loss"] != 0 == metrics(regrets=found.regrets.nan_to_num(0.0, math.inf))["policy_loss"]
+
+
 def test_greedy_share_of_practice():
     """It is taught on the states that it comes to when it is measured; blocks side by side change nothing."""
     source = ScenarioSource("lewis", "all", one_pool(), MOST)
@@ -246,6 +265,7 @@ def test_greedy_practice_needs_tractable_partners(tmp_path):
     ("wrong", "why"),
     [
         ("training.algo=reinforce", "exact_reply"),
+        ("training.exact_reply=0", "likeliest: .*exact_reply"),
         ("env.disagree=rejects", "exact_reply"),
         ("training.past_selves=0.5", "likeliest: .*past_selves"),
     ],
@@ -300,6 +320,23 @@ def test_targets_match_their_games():
     assert ((counts * found.targets[:, :3]).sum(dim=1) == 10).all()
     games = found.slot % found.reward.shape[1]
     assert len(torch.unique(torch.stack([games, found.targets[:, 3]]), dim=1)[0]) == len(torch.unique(games))
+
+
+def test_targets_do_not_change_play():
+    """Other values of a partner that ignores them: the same play to the bit, another lesson for beliefs and critic."""
+    scenarios, lessons, metrics = LEWIS.block(3, 0, 300), [], []
+    own, rewards = scenarios.utilities[:, 0], np.random.default_rng(0).random((300, 2))
+    for theirs in (scenarios.utilities[:, 1], own):
+        learner = Learner(PolicyNetwork(SHAPE, seed=1), SETTINGS, seed=2)
+        seat = LearningSeat(learner.network)
+        pair = scenarios._replace(utilities=np.stack([own, theirs], axis=1))
+        games = rollout((seat, seat_occupant("random")), pair, seed=4)
+        facts = np.column_stack([theirs.astype(np.int64), np.zeros(games.size, dtype=np.int64)])
+        lessons.append(seat.experience(games, rewards, facts))
+        metrics.append(learner.update(lessons[-1]))
+    for name, one, other in zip(Experience._fields, *lessons, strict=True):
+        assert one is other is None or torch.equal(one, other) == (name != "targets"), name
+    assert all(metrics[0][name] != metrics[1][name] for name in ("value_loss", "belief_loss"))
 
 
 def test_labels_are_unread_in_games_of_partners_that_read_none():

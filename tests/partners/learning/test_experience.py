@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from dond_marl.seats import Decisions, Traits, decide
 from dond_marl.statistics import TEN, points_of_ten
 from hints import HintSchedule, RandomHinter
 from partners.learning.experience import Experience, LearningSeat, join_experience
-from partners.learning.practice import Opponent, Practice, practice
+from partners.learning.practice import BlockDraws, Opponent, Practice, practice
 from partners.network.heads import Factored
 from partners.network.network import NetworkShape, PolicyNetwork
 
@@ -224,6 +224,21 @@ def test_batched_blocks_equal_single_blocks(names, hinted):
     for guess in (0.7, 9.0):
         experience, again = collected(guess)
         assert same(one_by_one, experience) and again == score
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+def test_practice_reveals_values_where_its_plan_says_so(reveal):
+    made = PolicyNetwork(NetworkShape(hidden=(8,), partner_utilities=True))
+    shown = replace(plan(decisions=50), reveal_partner_utilities=reveal)
+    found, _ = practice(made, opponents("heuristic"), shown, update=0, games_before=0)
+    assert made.adapter.pieces[2] == ("partner_utilities", 3)
+    assert (found.features[:, 6:9].sum(dim=1) > 0).all().item() == found.features[:, 6:9].any().item() == reveal
+
+
+def test_opponents_follow_their_shares():
+    tough, pushover = seat_occupant("tough"), seat_occupant("pushover")
+    draws = BlockDraws([Opponent(tough, 0.8), Opponent(pushover, 0.2)], plan(), update=0)
+    assert np.mean([draws.partner(block) is tough for block in range(500)]) == pytest.approx(0.8, abs=0.06)
 
 
 def test_hints_reach_only_the_learner():

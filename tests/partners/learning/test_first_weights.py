@@ -247,3 +247,12 @@ def test_bad_init_from_makes_no_folder(tmp_path, capsys):
 def test_settings_that_cannot_be_meant_are_refused(tmp_path, override):
     with pytest.raises(ConfigError, match=r"training\.(kl|init_from)"):
         settings(tmp_path, override)
+
+
+def test_hint_expert_can_be_chosen(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for expert, missing in (("expert(kind=supervised)", 1), ("boulware", 0)):
+        training = begin(settings(tmp_path, "hints.mode=expert", f"hints.expert={expert}"))
+        training.step()
+        tally = training.hints.tally
+        assert tally["asked"] == tally["available"] > 0 and tally["missing"] == missing * tally["asked"]

@@ -19,6 +19,7 @@ from dond_marl.scenarios.sources import Scenarios, ScenarioSource, lewis_space, 
 from dond_marl.seats import Decisions, Traits, decide, worth
 from dond_marl.splits import grid
 from league.evaluation.matches import Terms, score
+from league.settings.training import Hyperparameters
 from partners.learning.adam import Adam
 from partners.learning.average_policy import AveragePolicy, reservoir_places
 from partners.learning.experience import ROWS, Experience
@@ -221,6 +222,45 @@ def test_no_experience_changes_nothing(settings):
     assert learner.update(nothing()) == {}
     assert same(weights(learner.network), weights(network()))
     assert learner.state()[1] == {"updates": 0, "decisions": 0}
+
+
+def test_reinforce_makes_rewarded_acts_likelier():
+    """END is paid, everything else is not."""
+    made = experience()
+    reward = torch.zeros_like(made.reward)
+    reward.view(-1)[made.slot[made.act == Act.END]] = 1.0
+    learner = Learner(network(), replace(REINFORCE, lr=3e-3), seed=7)
+
+    @torch.no_grad()
+    def ending() -> float:
+        logits = learner.network(made.features)[0][:, 0].masked_fill(~made.mask[:, 0], -1e9)
+        return float(torch.softmax(logits, dim=1)[:, Act.END].mean())
+
+    before = ending()
+    for _ in range(20):
+        learner.update(made._replace(reward=reward))
+    assert ending() > before + 0.05
+
+
+def test_a_critic_of_both_values_needs_ppo():
+    with pytest.raises(ValueError, match="have no critic"):
+        Hyperparameters(critic="both", algo="reinforce")
+
+
+@pytest.mark.parametrize("settings", [replace(PPO, vf=0.0), REINFORCE], ids=lambda settings: settings.algo)
+def test_the_value_output_is_not_trained_without_a_value_loss(settings):
+    learner, before = Learner(network(), settings, seed=7), weights(network())["head.weight"]
+    learner.update(experience())
+    after = weights(learner.network)["head.weight"]  # the value is the last row
+    assert torch.equal(before[-1], after[-1]) and not torch.equal(before[:-1], after[:-1])
+
+
+@pytest.mark.parametrize("settings", [PPO, REINFORCE], ids=lambda settings: settings.algo)
+def test_entropy_rises_by_its_weight(settings):
+    unpaid = experience()._replace(reward=torch.zeros_like(experience().reward))
+    learner = Learner(network(), replace(settings, ent=10.0), seed=7)
+    first, second, third = (learner.update(unpaid)["entropy"] for _ in range(3))
+    assert first < second < third
 
 
 def test_the_seats_do_not_share_a_baseline():

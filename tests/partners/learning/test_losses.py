@@ -53,6 +53,7 @@ def action(act: Act, *oA: int) -> tuple[torch.Tensor, torch.Tensor]:
 def test_log_prob_includes_items_of_offers_only(act, oA, probability):
     policy = Factored(*position()).log_probs(*action(act, *oA))
     assert policy.log_prob.item() == pytest.approx(math.log(probability), abs=1e-6)
+    assert policy.act.item() == pytest.approx(math.log(PARTS[0][act]), abs=1e-6)  # cloning weighs it apart from oA
 
 
 def test_illegal_choices_have_probability_zero():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import pickle
+import signal
 import subprocess
 import sys
 import zipfile
@@ -95,6 +99,36 @@ def test_checkpoint_can_be_overwritten(saved):
     assert load_checkpoint(saved).about["card"] == "better"
 
 
+def save_killed_after(steps: int, note: Path) -> int:
+    """Save another network over ``note`` in a process that is killed at an opening or renaming; its exit code."""
+    tensors, about = tensors_of(network(2)), network_note(network(2))
+    if not (child := os.fork()):
+        count = itertools.count()
+        sys.addaudithook(
+            lambda event, arguments: (
+                event in ("open", "os.rename")
+                and str(arguments[0]).startswith(str(note.parent))
+                and next(count) == steps
+                and os.kill(os.getpid(), signal.SIGKILL)
+            )
+        )
+        save_checkpoint(note, tensors, about)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_killed_save_leaves_the_old_checkpoint_or_the_new_one(tmp_path):
+    codes, is_new = [], []
+    while 0 not in codes:
+        note = write(tmp_path / "policy.json")
+        codes.append(save_killed_after(len(codes), note))
+        loaded = load_checkpoint(note).network()
+        is_new.append(same_weights(loaded, network(2)))
+        assert is_new[-1] or same_weights(loaded, network(1))
+    assert len(codes) > 5 and codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
+    assert is_new == sorted(is_new) and is_new[-2] and not is_new[0]
+
+
 def test_checkpoint_occupant(saved):
     partner = seat_occupant(f"checkpoint(path={str(saved)!r}, greedy=True)")
     assert isinstance(partner, NetworkPartner) and partner.greedy and same_weights(partner.network, network())
@@ -153,8 +187,9 @@ def test_networks_of_other_builds_are_refused(tmp_path, changes, message):
 def test_files_of_another_kind_are_not_called_damaged(saved, tmp_path):
     with zipfile.ZipFile(tmp_path / "agent.zip", "w") as file:
         file.writestr("data", "{}")
+    (tmp_path / "old.pt").write_bytes(pickle.dumps({}))
     weights, archive = saved.with_suffix(".safetensors"), tmp_path / "agent.zip"
-    for path, kind in ((weights, "safetensors"), (archive, "zip")):
+    for path, kind in ((weights, "safetensors"), (archive, "zip"), (tmp_path / "old.pt", "pickle")):
         with pytest.raises(OccupantNameError, match=kind):
             seat_occupant(expand_run_name(str(path)))
     weights.write_bytes(archive.read_bytes())

@@ -153,6 +153,13 @@ def test_greedy_takes_likeliest_parts(observed):
             assert likeliest[offered].all()
 
 
+def test_the_grid_of_acts_may_be_wider_than_the_network(observed):
+    partner = NetworkPartner(network())
+    narrow, wide = partner.probs(observed[3], MAX_COUNT), partner.probs(observed[3], 7)
+    act, oA = action_at(np.arange(narrow.shape[1]), MAX_COUNT)
+    assert (wide[:, action_index(act, oA, 7)] == narrow).all() and wide.sum(axis=1) == pytest.approx(1)
+
+
 def test_hints_matter_only_to_hint_networks(observed):
     turns = many(observed[3], 50)
     hinted = turns._replace(hint_features=HintSchedule(RandomHinter()).hint_features(turns).copy())

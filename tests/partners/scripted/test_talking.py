@@ -51,6 +51,13 @@ def test_announcer_and_liar_messages():
         assert not any(games.messages[:, 1])  # tough says nothing
 
 
+def test_messages_of_a_mixture_stay_in_their_games():
+    messages = played("mixture(of=['announcer', 'tough'])", "tough").messages[:, 0]
+    spoken = np.flatnonzero(messages)
+    assert 0.3 < len(spoken) / SCENARIOS.size < 0.7
+    assert all(parse_values(messages[row]) == tuple(SCENARIOS.utilities[row, 0].tolist()) for row in spoken)
+
+
 def test_no_partial_sentences():
     assert played("announcer", "liar", Rules()).messages is None
     games = played("announcer", "heuristic", Rules(message_length=10))

@@ -41,6 +41,12 @@ def test_a_quantal_response_says_what_it_likes_better_more_often():
     assert chance("quantal_response", E, **view) == chance("quantal_response", INS, (1, 0, 0), **view) == 0
 
 
+def test_a_quantal_response_hopes_for_more_while_it_has_a_turn_left():
+    # Refused it expects .3: everything is then worth .3, the book .267 + .3 / 3 = .367.
+    ratio = chance("quantal_response", P, (1, 0, 0), **ONE_POINT) / chance("quantal_response", P, TRIPLE, **ONE_POINT)
+    assert ratio == pytest.approx(math.exp(15 * (0.8 / 3 + 0.1 - 0.3)), rel=0.03)
+
+
 def test_on_the_last_turn_only_agreeing_is_worth_anything_to_a_quantal_response():
     offer = (P, (1, 1, 0))  # leaves a ball: .3; each of eight claims is worth nothing
     view = {**ONE_POINT, "rules": Rules(2)}
@@ -70,6 +76,14 @@ def test_level_two_knows_that_level_one_takes_any_item():
     assert says(level, (P, TRIPLE), **ONE_POINT, rules=Rules(2)) == (P, (1, 0, 1))
 
 
+def test_level_three_mixes_the_levels_below_it():
+    # Level 2 wants .467, so two items. Two levels in five are 0, two are 1, one is 2:
+    # two items .7 * (.4 / 3 + .4) = .373, the book .4 * (.4 * 2/3 + .4 + .2) = .347.
+    assert says("level_k(level=3, tau=1.)", **ONE_POINT) == (P, (1, 0, 1))
+    # With tau 4 level 2 wants .7 * (.2 / 3 + .8) = .607, and two of three others are level 2 itself.
+    assert says("level_k(level=3, tau=4.)", **ONE_POINT) == (P, (1, 0, 0))
+
+
 # -- preferences ----------------------------------------------------------------------------------------------------
 
 SHOWN = {"partner_values": (1, 0, 3), "reveal": True}  # the partner values the book at 1 of 10, each ball at 3
@@ -95,6 +109,14 @@ def test_a_social_value_takes_a_share_of_what_its_claim_is_worth_to_it():
     assert says("social_value(angle=45, accept_ratio=0.85)", HATS, **SHOWN) == (P, (1, 2, 0))
     assert says("social_value(angle=0, accept_ratio=0.6)", HATS, **SHOWN) == A
     assert says("social_value(angle=0, accept_ratio=0.61)", HATS, **SHOWN) == (P, (1, 2, 0))
+
+
+def test_a_social_value_learns_from_claims():
+    # Each item is worth 1/3 to the partner; after two claims of the book more than 2/5 of it.
+    talk = [(P, (1, 0, 0)), (P, (1, 1, 1)), (D, (0, 0, 0))]
+    view = {**ONE_POINT, "rules": Rules(9, "rejects")}
+    assert says("social_value(angle=45)", **view) == (P, (1, 0, 0))
+    assert says("social_value(angle=45)", *talk, **view) == (P, (0, 1, 1))
 
 
 def test_envy_refuses_even_at_the_end_what_is_worse_than_nothing():
@@ -168,6 +190,13 @@ def test_a_trembling_hand_says_anything_now_and_then():
     assert chance("trembling", E) == pytest.approx(0.1 / 4)
     assert chance("trembling", P, (1, 2, 0)) == pytest.approx(0.9 + 0.1 / 4 / 24)
     assert chance("trembling(of=nice, rate=0.5)", A, (0, 0, 0), HAT) == pytest.approx(0.5 + 0.5 / 5)
+
+
+def test_the_confidence_of_a_trembling_partner_hides_mistakes():
+    turns = turns_after(HAT, draw=0.05)
+    meant, slip = seat_occupant("heuristic").act(turns), seat_occupant("trembling").act(turns)
+    assert (slip.act_type, slip.oA.tolist()) != (meant.act_type, meant.oA.tolist())
+    assert slip.confidence == meant.confidence
 
 
 def test_a_trembling_partner_may_tremble_itself():
@@ -264,6 +293,13 @@ def test_an_aspiration_falls_without_a_better_offer_and_rises_after_a_generous_o
     assert says("aspiration_adaptation", *talk[:-1], HATS, **nine) == (P, (1, 2, 0))  # 6 points lift it to 8
 
 
+def test_a_small_improvement_leaves_an_aspiration_where_it_is():
+    # Steps of 4: 9, after nothing 5; a hat (3) is better but by less than a step; nothing new: 3, its floor.
+    partner, talk = "aspiration_adaptation(step=0.4)", [(P, (1, 2, 0)), NOTHING, (P, (1, 2, 0)), HAT]
+    assert says(partner, *talk[:2]) == says(partner, *talk) == (P, (0, 2, 0))
+    assert says(partner, *talk, (P, (1, 2, 0)), NOTHING) == (P, (0, 1, 0))
+
+
 def test_a_punisher_ends_the_game_after_one_insult_too_many():
     fair = (P, (0, 2, 0))
     assert says("punisher") == fair
@@ -288,6 +324,15 @@ def test_zeuthen_concedes_while_it_has_more_to_lose():
     assert says("zeuthen", *talk, **alone) == (P, (0, 2, 0))  # 6 * 1 against 3 * 1: it is the partner's turn
     assert says("zeuthen", *talk[:3], HATS, **alone) == A
     assert says("zeuthen", *talk, **alone, rules=Rules(5)) == A  # on the last turn of all
+
+
+def test_zeuthen_makes_the_smallest_concession_that_is_enough():
+    # One of each at 5, 3, 2; the partner's values are 2, 3, 5. Products of both shares, in hundredths:
+    # book and hat 8 * 5 = 40, book 5 * 8 = 40, book and ball 7 * 3 = 21, all 0.
+    view = {"pool": TRIPLE, "values": (5, 3, 2), "partner_values": (2, 3, 5), "reveal": True}
+    assert says("zeuthen", (P, TRIPLE), (P, (0, 1, 1)), **view) == A  # it leaves the book: nothing is more
+    # It leaves the hat, 3 * 7 = 21: book and hat are the best with more.
+    assert says("zeuthen", (P, TRIPLE), (P, (1, 0, 1)), **view) == (P, (1, 1, 0))
 
 
 def test_a_bluffer_gives_up_first_what_is_worthless_to_it():
