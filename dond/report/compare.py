@@ -31,7 +31,8 @@ from league.tables.figures import count_noun, duration
 from league.tables.verdict import Verdict, verdict_of
 
 MOST_RUNS = 8
-FEWEST_PARTNERS = 6  # of a verdict
+FEWEST_PARTNERS = 6  # of an interval and a verdict
+FEWEST_SEEDS = 3  # of a band
 SEED = "league.seed"
 OWN_FIXED = "each run's own fixed members: not the same ones, so levels cannot be compared"
 Points = Mapping[str, tuple[float, float]]  # of ten, by partner and seat of the main
@@ -111,7 +112,11 @@ def comparison_of(runs: Sequence[ComparedRun]) -> Report:
     curves = Curves(points, confidence, seeds=single)
     if len({frozenset(run.fixed) for run in runs}) > 1:
         curves = curves._replace(opponents=OWN_FIXED)
-    seeds_note = ("Of several seeds the line is their mean and the band the interval over seeds.",) if single else ()
+    seeds_note = (
+        ("Of several seeds the line is their mean, and of three or more the band is the interval over seeds.",)
+        if single
+        else ()
+    )
     return Report(
         title=f"Comparison of {len(runs)} runs",
         summary="; ".join(f"{label}: {', '.join(run.label for run in seeds)}" for label, seeds in arms if seeds[1:]),
@@ -157,6 +162,8 @@ def _mean_curve(label: str, seeds: Sequence[ComparedRun], confidence: float) -> 
             yield points[0]._replace(member=label)
             continue
         means = [mean_of([getattr(point, name).mean for point in points], confidence) for name in ("points", "gain")]
+        if len(points) < FEWEST_SEEDS:
+            means = [mean._replace(low=math.nan, high=math.nan) for mean in means]
         known = [mean._replace(n=0) if math.isnan(mean.mean) else mean for mean in means]
         yield CurvePoint(number, label, points[0].decisions, *known)
 
@@ -185,10 +192,11 @@ def _differences(arms: Sequence[Arm]) -> tuple[dict[str, tuple[Estimate, str]], 
     if any(len(seeds) == 1 for _, seeds in arms):
         note = f"An arm of one run says nothing about other seeds: training varies between seeds. {note}"
     sizes, reference = {label: len(seeds) for label, seeds in arms}, arms[0][0]
-    compared = {
-        name: (it.difference, _verdict(it, {sizes[reference], sizes[name]}, len(common)))
-        for name, it in compare_arms(scores, reference, common, SMALLEST_EFFECT).items()
-    }
+    compared = {}
+    for name, it in compare_arms(scores, reference, common, SMALLEST_EFFECT).items():
+        few = len(common) < FEWEST_PARTNERS
+        difference = it.difference._replace(low=math.nan, high=math.nan) if few else it.difference
+        compared[name] = (difference, _verdict(it, {sizes[reference], sizes[name]}, len(common)))
     return compared, (note,)
 
 

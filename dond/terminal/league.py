@@ -16,7 +16,7 @@ from league.results.progress import PlainWatcher, status_parts
 from league.rounds.watching import LeagueProgress
 from league.standings.ladder import Standing
 from league.tables.plain import table_lines
-from league.tables.standings import ladder_table
+from league.tables.standings import ladder_table, short_ladder
 
 LINES_AROUND = 8  # of the live view, besides the ladder's rows
 
@@ -63,7 +63,7 @@ class LiveWatcher(PlainWatcher):
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
-        lines = table_lines(ladder_table(standings[:rows]), self._console.width)
+        lines = table_lines(short_ladder(ladder_table(standings), rows), self._console.width)
         self._ladder = "\n".join(line.text for line in lines)
         self._draw(progress)
 

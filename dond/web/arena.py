@@ -107,7 +107,7 @@ def arena_page(
     chosen = {field: values.get(field, "") or usual for field, usual in DEFAULT_PAIR.items()}
     chosen = {field: menu.names.get(key, key) for field, key in chosen.items()}
     sizes = {str(size): f"{size:,} scenarios, {2 * size:,} games" for size in SIZES}
-    values = {"source": "lewis/train", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
+    values = {"source": "lewis/test", "size": str(SIZES[1]), "seed": "0", **values, **chosen}
     page = render("arena", "page", list(menu.names.values()), source_choices(data_dir), sizes, values, reason)
     if match is None:
         return page

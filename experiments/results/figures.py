@@ -231,7 +231,8 @@ def literature(folder: Path) -> Picture:
     ]
     heads = f"difference in {POINTS}", f"difference in {NASHCONV} (less is better)"
     title = "Compared with plain PPO: roster dev2, a million acts each"
-    return rows_of_marks(rows, heads, title, "bars: 95 %, for seeds and partners like these", differences=True)
+    note = "bars: 95 %, for seeds and partners like these; no mark: not measured"
+    return rows_of_marks(rows, heads, title, note, differences=True)
 
 
 Spot = tuple[float, float]
@@ -378,7 +379,10 @@ def hints(folder: Path) -> Picture:
             axes.set_ylim(60, 95)
         handles = axes.get_legend_handles_labels()
         figure.legend(*handles, loc="lower center", bbox_to_anchor=(0.5, 0.05), ncols=3, frameon=False, fontsize=TEXT)
-        note = "dashed: half of the hints withheld in training; bands: 95 % over seeds; less than 60 % is not drawn"
+        note = (
+            "dashed: half of the hints withheld in training; bands: 95 % over seeds; not drawn: less than 60 %, and an "
+            "expert that errs"
+        )
         _title(figure, "A learner plays without the hints that it learned with, and with them", note)
 
     return Picture(4.8, values, draw)
@@ -437,7 +441,7 @@ def rounds(folder: Path) -> Picture:
             _band(axes, by_round, [rows[f"{name}{end}"] for end in ("", "_low", "_high")], colour_of(arm), title)
             _open(axes, "rounds of practice", title=title)
             axes.set(xlim=(0, by_round[-1] + 0.5), xticks=np.arange(0, by_round[-1] + 1, 5), ylim=(0, None))
-        note = "bands: 95 % over scenarios; the response is exact for the likeliest acts of the main, which samples"
+        note = "bands: 95 % over scenarios; a lower bound: it responds to the main's likeliest acts, and the main samples"
         _title(figure, "The main of a default league, round by round", note)
 
     return Picture(3.3, values, draw)

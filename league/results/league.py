@@ -132,7 +132,8 @@ def _round(ledger: Ledger, number: int) -> Section:
     caption = f"{count} matches, both seat orders, on {config.league.block_size} scenarios"
     tables.append(Table(caption, ("matches", "who"), rows, label="why"))
     rows = tuple(TableRow(d.in_words, (in_words(d.reason),)) for d in decisions)
-    tables.append(Table("decided when it was over", ("why",), rows, label=""))
+    if rows:
+        tables.append(Table("decided when it was over", ("why",), rows, label=""))
     present = {name for row in meetings for name in row[2:4]}
     tables += members_in_words(member for member in ledger.members() if member.name in present)
     stage = describe(config, config.curriculum[ledger.stage(number)])

@@ -139,7 +139,17 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
         earned += f", {with_margin(evaluation.shares[best.name][BOTH], 'share')} of what {reference} in the same games"
     pareto = "" if math.isnan(played.pareto.mean) else f", {played.pareto.mean:.1%} of them Pareto-optimal"
     sentences = (f"{earned}.", f"It closes a deal in {played.deals.mean:.1%} of its games{pareto}.")
-    return sentences if best is None else (*sentences, _loss_sentence(evaluation.played, best))
+    if best is None:
+        return sentences
+    loss = _loss_sentence(evaluation.played, best)
+    against_itself = evaluation.member == evaluation.against
+    return (*sentences, loss, *([_adversary_sentence(evaluation.played, best)] if against_itself else []))
+
+
+def _adversary_sentence(played: PlayerLine, best: PlayerLine) -> str:
+    gain = sum(best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS)
+    name = "An adversary that knows the policy" if best.name == BEST else "The best adversary that was found"
+    return f"{name} gains {gain:.2f} points over its self-play, both seats added (NashConv, in these games)."
 
 
 def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:

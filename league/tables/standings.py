@@ -140,10 +140,10 @@ def members_in_words(members: Iterable[Member]) -> tuple[Table, ...]:
     return (Table("Members in words", ("what it does",), rows, "member"),) if rows else ()
 
 
-def short_ladder(table: Table) -> Table:
-    """The ladder's :data:`SHORT_COLUMNS` and its first :data:`SHORT_ROWS` rows."""
+def short_ladder(table: Table, most: int = SHORT_ROWS) -> Table:
+    """The ladder's :data:`SHORT_COLUMNS` and its first rows."""
     shown = [index for index, head in enumerate(table.heads) if head in SHORT_COLUMNS]
-    rows = (row._replace(cells=tuple(row.cells[index] for index in shown)) for row in table.rows[:SHORT_ROWS])
+    rows = (row._replace(cells=tuple(row.cells[index] for index in shown)) for row in table.rows[:most])
     return table._replace(heads=tuple(table.heads[index] for index in shown), rows=tuple(rows))
 
 

@@ -55,7 +55,8 @@ def verdict_of(
     rounds = max((point.round for point in curves), default=0)
     unranked = {row.member: row.unranked_because for row in standings if not row.has_rank}
     failed = [f"; {name} has no rank: {unranked[name]}" for name in mains if name in unranked and standings[0].has_rank]
-    in_rounds = f" of ten from the fixed members in {count_noun(rounds, 'round')}"
+    when = f"in {count_noun(rounds, 'round')}" if rounds else "before any practice"
+    in_rounds = f" of ten from the fixed members {when}"
     text = ", ".join(learned) + in_rounds if learned else leader(cross, standings, confidence)
     text += "".join(failed)
     if not mains:
@@ -84,7 +85,7 @@ def _adversary(curve: Sequence[CurvePoint], final: Figures | None, name: str) ->
     if now is None:
         return f"an adversary gains at least {measured[-1]:.1f} points (both seats added)" if measured else ""
     return f"an adversary gains {now:.1f} points (both seats added)" + (
-        "" if before is None else f", {'down' if now < before else 'up'} from {before:.1f}"
+        "" if before is None else f", {'down' if now < before else 'up'} from {before:.1f} untrained"
     )
 
 

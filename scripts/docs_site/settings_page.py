@@ -136,7 +136,12 @@ def _table(section: type[BaseModel]) -> str:
         if _default(field) == "as below" and not _meaning(section, name, field):
             continue  # a section, which has a table of its own
         if section is TrainingConfig or name not in shared or _default(field) != _default(shared[name]):
-            rows.append(f"| `{name}` | {_takes(field)} | {_default(field)} | {_meaning(section, name, field)} |")
+            meaning, takes = _meaning(section, name, field), _takes(field)
+            kind = takes.replace(meaning, "", 1).rstrip(",:; ") if meaning else takes  # messages say both in one
+            if kind in ("", ", or left out"):
+                origins = {get_origin(part) for part in _flat(field.annotation)}
+                kind = ("a mapping" if dict in origins else "a list" if tuple in origins else "text") + kind
+            rows.append(f"| `{name}` | {kind} | {_default(field)} | {meaning} |")
     without = [f"`{name}`" for name in shared if name not in section.model_fields]
     if not shared or section is TrainingConfig:
         return "\n".join(rows) if len(rows) > len(HEADS) else ""
@@ -178,8 +183,7 @@ def _default(field: FieldInfo) -> str:
 def _meaning(section: type[BaseModel], name: str, field: FieldInfo) -> str:
     meaning = MEANINGS.get(f"{section.__name__}.{name}") or MEANINGS.get(name)
     if not meaning and (field.description or _models(field.annotation)):
-        text = field.description or ""
-        return "" if text in _takes(field) else _cell(text)
+        return _cell(field.description or "")
     if not meaning:
         raise RunFailure(f"{section.__name__}.{name} has no meaning: describe the field, or add it to MEANINGS here")
     return _cell(meaning)
