@@ -23,6 +23,7 @@ from dond_marl.statistics import (
     headline_scores,
     holm,
     mean_difference,
+    mean_of,
     mean_of_cells,
     mean_over_scenarios,
     permutation_p,
@@ -111,6 +112,14 @@ def test_mean_over_scenarios_equals_mean_of_cells_of_the_counted_games(seed, cel
     by_hand = mean_of_cells(*(np.stack(part).astype(float) for part in zip(*kept, strict=True)), 0.9)
     values[~among] = np.nan
     assert str(mean_over_scenarios(values, groups, 0.9, among)) == str(by_hand)
+
+
+def test_mean_of_has_students_interval():
+    # Standard deviation 1; two degrees of freedom have the 97.5 % quantile 4.30265.
+    estimate = mean_of([1.0, 2.0, 3.0], 0.95)
+    assert (estimate.mean, estimate.n) == (2, 3) and estimate.margin == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)
+    alone = mean_of([2.0], 0.95)
+    assert alone.mean == 2 and math.isnan(alone.low) and math.isnan(mean_of([], 0.95).mean)
 
 
 def test_rate_of_independent_games_has_wilsons_interval():
