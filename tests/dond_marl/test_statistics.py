@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, ttest_ind
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, orbits
 from dond_marl.statistics import (
@@ -226,6 +226,8 @@ def test_permutation_p_counts_all_assignments_of_seeds():
     assert permutation_p(np.zeros(3), np.zeros(3)).p == 1
     many = permutation_p(np.arange(12.0), np.arange(12.0) + 20)  # more assignments than are counted
     assert many.p == many.floor < 1e-4
+    near = permutation_p(np.arange(12.0), np.arange(12.0) + 2)
+    assert near.p == pytest.approx(ttest_ind(np.arange(12.0), np.arange(12.0) + 2).pvalue, abs=0.02)  # two-sided
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.randoms(use_true_random=False))

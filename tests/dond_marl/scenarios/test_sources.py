@@ -60,6 +60,10 @@ def test_paper_test_set_is_not_in_self_play(data_dir):
     assert set(rows(games)) <= set(rows(lewis_space())), "all of them are legal"
 
 
+def test_training_is_the_default_split():
+    assert open_source("lewis").split == "train" and open_source("lewis").table.size == 3084
+
+
 def test_published_files_by_name_and_by_use_dataset(data_dir):
     by_name = open_source("self_play", data_dir=data_dir)
     by_keys = open_source(use_dataset=True, dataset="self_play", data_dir=data_dir)

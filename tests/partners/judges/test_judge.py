@@ -87,6 +87,13 @@ def test_episode_description():
     assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"
 
 
+def test_descriptions_show_the_points_of_both_seats():
+    games = some_games(100)
+    for text, deal, scores in zip(describe_games(games, 1), games.deal, games.scores.tolist(), strict=True):
+        assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
+        assert ("Outcome: agreement." in text) == deal
+
+
 @pytest.mark.parametrize("style", Style)
 def test_worked_episodes_and_reasons_match_the_definition(style):
     games = some_games(200)
