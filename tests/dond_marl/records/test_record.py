@@ -199,6 +199,19 @@ def test_a_file_of_both_kinds_reads_back_in_order(tmp_path):
     assert list(read_lines(path)) == [exact(), TALK, exact()]
 
 
+def test_a_file_is_written_atomically(tmp_path):
+    path = tmp_path / "games.jsonl"
+    write_lines(path, [exact()])
+
+    def broken():
+        yield TALK
+        raise RecordError("no more")
+
+    with pytest.raises(RecordError, match="no more"):
+        write_lines(path, broken())
+    assert list(read_lines(path)) == [exact()] and list(tmp_path.iterdir()) == [path]
+
+
 offers = st.builds(Action, st.sampled_from([Act.PROPOSE, Act.INSIST]), st.tuples(*[st.integers(0, 9)] * 3))
 others = st.sampled_from([None, Action(Act.AGREE), Action(Act.DISAGREE), Action(Act.END)])
 splits = st.tuples(*[st.integers(0, 2)] * 3)

@@ -120,6 +120,14 @@ def test_ranges_of_uniform_scenarios(max_count):
     assert drawn.pool_values.min() > 0 and drawn.pool_values.max() <= 3 * max_count * MAX_VALUE
 
 
+def test_uniform_counts_and_values_are_equally_likely():
+    drawn = open_source("uniform").draw(np.random.default_rng(4), 40_000)
+    counts = np.bincount(drawn.counts.ravel(), minlength=5)[1:] / drawn.counts.size
+    values = np.bincount(drawn.utilities.ravel(), minlength=11) / drawn.utilities.size
+    assert abs(counts - 1 / 4).max() < 0.01
+    assert abs(values - 1 / 11).max() < 0.01  # the redrawn all-zero vectors take less than 0.001 from the zeros
+
+
 # --- Points budgets -------------------------------------------------------------------------------------------------
 
 
