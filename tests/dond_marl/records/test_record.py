@@ -150,6 +150,7 @@ def changed(**paths: object) -> dict[str, object]:
         (changed(outcome__ending="WON"), "outcome.ending must be one of"),
         (changed(outcome__allocation=[[1, 1, 1]]), "outcome.allocation must hold 2 entries"),
         (changed(causes=[0]), "causes must be empty or one for each act, 3 in all"),
+        (changed(causes=[0, 0, 99]), r"causes must be in 0\.\."),
         (changed(seed="3"), r"seed must be int \| null"),
     ],
     ids=lambda value: str(value)[:40],

@@ -23,6 +23,7 @@ from league.play.hinters import (
     hint_schedule,
     league_hint_schedule,
     llm_spec,
+    no_hint_warning,
 )
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.sections import HintsConfig
@@ -128,6 +129,10 @@ def test_warning_if_all_hints_fail(services, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "unparsable" in out and "budget" in out and "0 available (0.0%)" in out
     assert out.count("NO HINT") >= 2, "after the first update, and at the end"
+
+
+def test_no_warning_if_any_hint_arrives():
+    assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None and no_hint_warning(Counter()) is None
 
 
 # ---------------------------------------------------------------- settings

@@ -241,6 +241,17 @@ def test_identity_is_the_hash_of_the_folder(folder, tmp_path):
     assert client(folder, temperature=1.0).identity != client(folder).identity
 
 
+def test_replies_are_recorded_and_replayed(folder, tmp_path):
+    turns, cache, played = answering(), str(tmp_path / "replies.sqlite"), []
+    for mode in ("record", "replay"):
+        player = llm("hf", str(folder), cache=cache, cache_mode=mode)
+        played.append(player.act(turns)[:4])
+        counted = player.client.tally
+        player.client.close()
+    np.testing.assert_equal(played[1], played[0])
+    assert counted["cache_hits"] > 0 == counted["cache_misses"] == counted["replies"]
+
+
 @pytest.mark.parametrize(
     ("template", "begins"),
     [(None, "Pool"), (CHAT, f"<|system|>\n{SYSTEM}"), (NO_SYSTEM, f"<|user|>\n{SYSTEM}\n\nPool")],

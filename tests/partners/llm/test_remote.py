@@ -87,6 +87,7 @@ def test_answer_classification_and_retries(serve, case):
         assert reply == ModelReply(failure=outcome)
         assert client.tally[f"failed_{outcome}"] == 1
         assert client.tally[f"bad_{outcome}"] == calls
+        assert (client.budget.spent.tokens == 0) == all(page.status >= 300 for page in pages), "no model worked on it"
     elif outcome is None:
         assert reply.text == OK_LINE
     else:
