@@ -470,6 +470,15 @@ def test_prefix_cache_keeps_probabilities(kind, tmp_path):
     assert reads_less == (kind not in ("bloom", "mistral"))
 
 
+def test_small_batches_give_the_same_answers(tmp_path):
+    queries = [ask._replace(prompt=ask.prompt * (1 + row % 2), sample=row) for row, ask in enumerate(asks(size=4))]
+    folder = str(tiny_model(tmp_path, "llama"))
+    large, small = (LocalClient(LocalSettings(folder, temperature=1.0, batch=size)) for size in (64, 2))
+    for one, other in zip(large.scores(queries), small.scores(queries), strict=True):
+        assert np.abs(one - other).max() < 1e-6
+    assert [reply.text for reply in large.complete(queries)] == [reply.text for reply in small.complete(queries)]
+
+
 def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path):
     local = load_model(str(tiny_model(tmp_path, "llama")))
     queries = asks(LONG, 3)
