@@ -351,3 +351,9 @@ def test_action_numbers_round_trip(max_count):
     assert (action_index(act, oA, max_count) == numbers).all()
     size = (max_count + 1) ** 3
     assert np.bincount(act, minlength=5).tolist() == [size, size, 1, 1, 1]
+
+
+def test_oA_of_other_acts_is_ignored_in_numbers():
+    anything = np.array([[4, 2, 1], [0, 0, 0]], dtype=np.int8)
+    for act in (Act.AGREE, Act.DISAGREE, Act.END):
+        assert len(set(action_index(np.full(2, act, dtype=np.int8), anything, 4).tolist())) == 1

@@ -65,6 +65,12 @@ def test_each_orbit_of_lewis_has_its_own_group():
     assert groups.min() >= 0 and groups.max() < GROUPS
 
 
+def test_other_scenarios_spread_over_all_groups():
+    wide = scenario_groups(open_source("uniform", max_count=10).draw(np.random.default_rng(0), 20_000))
+    sizes = np.bincount(wide, minlength=GROUPS)
+    assert len(sizes) == GROUPS and sizes.min() > 0 and sizes.max() < 3 * sizes.mean()
+
+
 def _groups(values: dict[int, list[float]]) -> tuple[np.ndarray, np.ndarray]:
     sums, games = np.zeros(GROUPS), np.zeros(GROUPS)
     for group, points in values.items():
