@@ -124,5 +124,8 @@ def well_formed(decisions: object, size: int) -> bool:
         return False
     act, oA, confidence, cause = (np.asarray(field) for field in decisions[:4])  # of hints: available, 0 or 1
     shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
+    if isinstance(decisions, Hints) and decisions.cause is not None:
+        cause = np.asarray(decisions.cause)
+        shapes = shapes and cause.shape == (size,)
     kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
     return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

@@ -229,6 +229,13 @@ def test_number_of_histories_follows_the_formula(counts, max_turns, disagree):
     assert found[:2] == (sum(opened), finished)
 
 
+def test_number_of_deals_of_one_book():
+    # 2 shares, so 4 offers. AGREE closes every open history of 1 to 3 offers: 4 + 16 + 64. Of 16 pairs of latest claims
+    # 8 add up, which END after 2 or 3 offers and the fourth offer make a deal: 8 + 8 * 4 + 8 * 16.
+    book = Scenario((1, 0, 0), ((10, 0, 0), (10, 0, 0)))
+    assert enumerated(State(book, Rules(4))) == (85, 510, 84 + 168)
+
+
 # --- Legality by brute force ----------------------------------------------------------------------------------------
 
 
@@ -344,3 +351,9 @@ def test_action_numbers_round_trip(max_count):
     assert (action_index(act, oA, max_count) == numbers).all()
     size = (max_count + 1) ** 3
     assert np.bincount(act, minlength=5).tolist() == [size, size, 1, 1, 1]
+
+
+def test_oA_of_other_acts_is_ignored_in_numbers():
+    anything = np.array([[4, 2, 1], [0, 0, 0]], dtype=np.int8)
+    for act in (Act.AGREE, Act.DISAGREE, Act.END):
+        assert len(set(action_index(np.full(2, act, dtype=np.int8), anything, 4).tolist())) == 1

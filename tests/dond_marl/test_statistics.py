@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import permutation_test
+from scipy.stats import permutation_test, ttest_ind
 
 from dond_marl.scenarios.sources import Scenarios, lewis_space, open_source, orbits
 from dond_marl.statistics import (
@@ -23,6 +23,7 @@ from dond_marl.statistics import (
     headline_scores,
     holm,
     mean_difference,
+    mean_of,
     mean_of_cells,
     mean_over_scenarios,
     permutation_p,
@@ -62,6 +63,12 @@ def test_each_orbit_of_lewis_has_its_own_group():
     pairs = set(zip(groups.tolist(), orbits(lewis_space()).tolist(), strict=True))
     assert len(pairs) == len({group for group, _ in pairs}) == 475
     assert groups.min() >= 0 and groups.max() < GROUPS
+
+
+def test_other_scenarios_spread_over_all_groups():
+    wide = scenario_groups(open_source("uniform", max_count=10).draw(np.random.default_rng(0), 20_000))
+    sizes = np.bincount(wide, minlength=GROUPS)
+    assert len(sizes) == GROUPS and sizes.min() > 0 and sizes.max() < 3 * sizes.mean()
 
 
 def _groups(values: dict[int, list[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -111,6 +118,14 @@ def test_mean_over_scenarios_equals_mean_of_cells_of_the_counted_games(seed, cel
     by_hand = mean_of_cells(*(np.stack(part).astype(float) for part in zip(*kept, strict=True)), 0.9)
     values[~among] = np.nan
     assert str(mean_over_scenarios(values, groups, 0.9, among)) == str(by_hand)
+
+
+def test_mean_of_has_students_interval():
+    # Standard deviation 1; two degrees of freedom have the 97.5 % quantile 4.30265.
+    estimate = mean_of([1.0, 2.0, 3.0], 0.95)
+    assert (estimate.mean, estimate.n) == (2, 3) and estimate.margin == pytest.approx(4.30265 / math.sqrt(3), rel=1e-5)
+    alone = mean_of([2.0], 0.95)
+    assert alone.mean == 2 and math.isnan(alone.low) and math.isnan(mean_of([], 0.95).mean)
 
 
 def test_rate_of_independent_games_has_wilsons_interval():
@@ -217,6 +232,8 @@ def test_permutation_p_counts_all_assignments_of_seeds():
     assert permutation_p(np.zeros(3), np.zeros(3)).p == 1
     many = permutation_p(np.arange(12.0), np.arange(12.0) + 20)  # more assignments than are counted
     assert many.p == many.floor < 1e-4
+    near = permutation_p(np.arange(12.0), np.arange(12.0) + 2)
+    assert near.p == pytest.approx(ttest_ind(np.arange(12.0), np.arange(12.0) + 2).pvalue, abs=0.02)  # two-sided
 
 
 @given(st.lists(st.floats(0, 1), max_size=8), st.randoms(use_true_random=False))

@@ -161,6 +161,29 @@ def test_the_same_seed_gives_the_same_hints_and_the_environments_own_numbers_sta
     assert runs[0] == runs[1] != runs[2]
 
 
+def test_games_of_one_seed_have_random_hints_of_their_own():
+    env, hints = HintInjectorEnv(deal_or_no_dialog_v0.env(), "random"), set()
+    for game in range(3):
+        table = {"counts": (4, 4, 4), "utilities": [(1, 1, 1)] * 2}
+        env.reset(seed=1 if game == 0 else None, options={"scenario": table})
+        hints.add(tuple(env.infos["seat_0"]["hint_features"].tolist()))
+    assert len(hints) == 3
+
+
+@pytest.mark.parametrize(("cadence_k", "seat"), [(1, 0), (2, 1), (3, 0)])
+def test_the_single_seat_gets_a_hint_on_exactly_every_kth_own_step(cadence_k, seat):
+    env = HintInjectorEnv(SingleAgentView(deal_or_no_dialog_v0.env(), "tough", seat), GREEDY, cadence_k)
+    for _ in range(2):
+        _, info = env.reset(seed=1)
+        hinted, over = [info["hint_features"].any()], False
+        while not over:
+            info["hint_features"][:] = 7  # the array is the user's own
+            _, _, over, _, info = env.step({"act_type": Act.PROPOSE, "oA": info["oA_max"]})
+            hinted.append(info["hint_features"].any())
+        assert hinted == [*(step % cadence_k == 0 for step in range(5)), False]
+    assert env.schedule.tally["available"] == env.schedule.tally["asked"] > 0
+
+
 @pytest.mark.parametrize("actions", ["flat", "discrete", "dict"])
 def test_views_over_it_keep_the_hints(actions):
     bare = HintInjectorEnv(deal_or_no_dialog_v0.env(), GREEDY)

@@ -141,6 +141,18 @@ def test_an_answer_that_cannot_be_read_gives_no_hints(answer):
     assert schedule.tally == Counter(asked=3, unparsable=3)
 
 
+@pytest.mark.parametrize("part", Hints._fields)
+def test_hints_of_one_row_are_not_repeated(part):
+    class Short(Terse):
+        def hint(self, turns):
+            hints = super().hint(turns)._replace(cause=np.zeros(turns.size, np.int8))
+            return hints._replace(**{part: getattr(hints, part)[-1:]})
+
+    schedule = HintSchedule(Short())
+    assert not schedule.hint_features(opening(3)).any()
+    assert schedule.tally == Counter(asked=3, unparsable=3)
+
+
 def test_a_partner_that_raises_gives_no_hints_and_is_shown():
     def broken(turns):
         raise ConnectionError("no route")

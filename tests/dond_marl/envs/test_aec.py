@@ -286,6 +286,13 @@ def test_invalid_reset_changes_nothing():
     assert same(before, everything(env))
 
 
+def test_invalid_settings():
+    with pytest.raises(ValueError, match="illegal must be one of None, 'raise', 'forfeit'"):
+        deal_or_no_dialog_v0.env(illegal="ignore")
+    with pytest.raises(ValueError, match=r"max_turns must be an integer in 1\.\.100"):
+        deal_or_no_dialog_v0.env(max_turns=0)
+
+
 def test_unknown_agent():
     env = at_the_table()
     for call in (env.observe, env.observation_space, env.action_space):

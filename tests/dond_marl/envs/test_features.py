@@ -10,7 +10,7 @@ from dond_marl.envs.aec import NegotiationEnv
 from dond_marl.envs.features import BaseLayout, ObservationEncoder, ObservationError, encode
 from dond_marl.envs.turn import turn_of
 from dond_marl.envs.views import view
-from dond_marl.game import Act, Rules, Scenario
+from dond_marl.game import Act, Action, Rules, Scenario, State, apply
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
 
@@ -118,6 +118,46 @@ def test_the_history_of_a_worked_game(seat):
     memoryless = BaseLayout(4, 5)
     assert row[: layout.base_width].tolist() == encode(table.turns(), memoryless)[0].tolist()
     assert layout.name == "base-v1+history-v1(max_count=4, max_turns=5)" and layout.base_width == memoryless.width
+
+
+@pytest.mark.parametrize(("max_turns", "disagree"), [(2, "ends"), (10, "rejects")])
+def test_history_features_can_be_decoded(max_turns, disagree):
+    rng = np.random.default_rng(5)
+    scenarios = open_source("uniform", max_count=10).draw(rng, 100)
+    table, layout = GameBatch(scenarios, Rules(max_turns, disagree)), BaseLayout(10, max_turns, history=True)
+    while table.open:
+        turns = table.turns()
+        features = encode(turns, layout)
+        assert features.min() >= 0 and features.max() <= 1
+        acts, keeps = turns.history.act, turns.history.oA
+        for row in range(0, turns.size, 7):
+            seen, claim = pieces_of(layout, features[row]), [0, 0, 0]
+            for turn in range(turns.turns_taken):
+                side = "mine" if turn % 2 == turns.seat else "theirs"
+                assert seen.pop(f"{side}_act_{turn // 2}") == [acts[row, turn] + 1]
+                share = keeps[row, turn] if side == "mine" else turns.counts[row] - keeps[row, turn]
+                offer = (share + 1 if acts[row, turn] <= Act.INSIST else np.zeros(3)).astype(int).tolist()
+                assert seen.pop(f"{side}_offer_{turn // 2}") == offer
+                claim = offer if side == "mine" and any(offer) else claim
+            assert seen.pop("own_claim") == claim
+            assert not any(any(codes) for codes in seen.values()), "later acts are zeros"
+        act = (rng.random((turns.size, 5)) * turns.act_mask * [1, 1, 0.4, 0.9, 0.3]).argmax(axis=1)
+        table.step(decide(act, rng.integers(0, turns.counts + 1)))
+
+
+def test_one_game_and_a_batch_have_the_same_history():
+    """So a network with history plays alike in a match, in an environment and on the web page."""
+    rng, scenario, rules = np.random.default_rng(7), Scenario((2, 1, 3), ((2, 0, 2), (1, 8, 0))), Rules(9, "rejects")
+    layout = BaseLayout(4, 9, history=True)
+    for _ in range(20):
+        table, state = GameBatch(pack([scenario], "uniform"), rules), State(scenario, rules)
+        while table.open:
+            turns = table.turns()
+            assert encode(turn_of(state, prior=""), layout).tobytes() == encode(turns, layout).tobytes()
+            act = (rng.random(5) * turns.act_mask[0] * [1, 1, 0.5, 0.9, 0.3]).argmax()
+            oA = rng.integers(0, turns.counts[0] + 1)
+            table.step(decide(np.array([act]), oA[None]))
+            state = apply(state, Action(Act(int(act)), tuple(oA.tolist())))
 
 
 def test_observations_hold_no_history():

@@ -47,7 +47,7 @@ def test_parallel_infos_as_arrays(actions, seen):
             _, _, _, _, infos = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
             kept += infos.values()
         endings.add(int(infos["seat_0"]["ending"]))
-        assert infos["seat_1"]["active_seat"] == -1
+        assert infos["seat_1"]["active_seat"] == -1 and infos["seat_1"]["seat"] == 1
     check(kept, shapes(actions, seen))
     assert Ending.ILLEGAL in endings and len(endings) > 1
 

@@ -19,6 +19,7 @@ from dond_marl.envs.single_agent import PartnerError
 from dond_marl.envs.spaces import ActionMask
 from dond_marl.envs.turn import only_action, turn_of
 from dond_marl.envs.views import view
+from dond_marl.errors import InputError
 from dond_marl.game import Act, IllegalAct, Rules, Scenario
 from dond_marl.occupants import OccupantNameError, seat_occupant
 from dond_marl.rollout import rollout
@@ -351,6 +352,12 @@ def test_masks_equal_the_views():
     for form, each in env.items():
         each.reset(options={"scenario": TABLE})
         assert (view_masks(turns, 4, form)[0] == each.action_masks()).all()
+
+
+@pytest.mark.parametrize("options", [{"frames": 0}, {"padding": "edge"}, {"recurrent": True}])
+def test_impossible_memories_are_refused(options):
+    with pytest.raises(InputError):
+        PolicyPartner(lambda *seen: greedy(*seen[:2]), **options).act(GameBatch(pack([TABLE], "uniform")).turns())
 
 
 def test_illegal_answer_becomes_end():

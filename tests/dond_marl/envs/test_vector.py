@@ -176,8 +176,9 @@ def test_invalid_input_changes_nothing():
         with pytest.raises(InvalidAction, match=r"0\.\.252"):
             env.step(wrong)
     assert np.array_equal(env._observation(), seen)
-    with pytest.raises(InputError):
-        DealVectorEnv(observations="masked", actions="discrete")
+    for settings in ({"num_envs": 0}, {"autoreset": "never"}, {"observations": "masked", "actions": "discrete"}):
+        with pytest.raises(InputError):
+            DealVectorEnv(**settings)
     with pytest.raises(TypeError, match="unexpected keyword argument 'scenario'"):
         DealVectorEnv(4, scenario="lewis")
     with pytest.raises(InputError, match="share one seed"):

@@ -150,6 +150,7 @@ def changed(**paths: object) -> dict[str, object]:
         (changed(outcome__ending="WON"), "outcome.ending must be one of"),
         (changed(outcome__allocation=[[1, 1, 1]]), "outcome.allocation must hold 2 entries"),
         (changed(causes=[0]), "causes must be empty or one for each act, 3 in all"),
+        (changed(causes=[0, 0, 99]), r"causes must be in 0\.\."),
         (changed(seed="3"), r"seed must be int \| null"),
     ],
     ids=lambda value: str(value)[:40],
@@ -197,6 +198,19 @@ def test_a_file_of_both_kinds_reads_back_in_order(tmp_path):
     assert path.read_bytes().count(b"\n") == 3
     path.write_bytes(path.read_bytes() + b"\n")
     assert list(read_lines(path)) == [exact(), TALK, exact()]
+
+
+def test_a_file_is_written_atomically(tmp_path):
+    path = tmp_path / "games.jsonl"
+    write_lines(path, [exact()])
+
+    def broken():
+        yield TALK
+        raise RecordError("no more")
+
+    with pytest.raises(RecordError, match="no more"):
+        write_lines(path, broken())
+    assert list(read_lines(path)) == [exact()] and list(tmp_path.iterdir()) == [path]
 
 
 offers = st.builds(Action, st.sampled_from([Act.PROPOSE, Act.INSIST]), st.tuples(*[st.integers(0, 9)] * 3))

@@ -60,6 +60,10 @@ def test_paper_test_set_is_not_in_self_play(data_dir):
     assert set(rows(games)) <= set(rows(lewis_space())), "all of them are legal"
 
 
+def test_training_is_the_default_split():
+    assert open_source("lewis").split == "train" and open_source("lewis").table.size == 3084
+
+
 def test_published_files_by_name_and_by_use_dataset(data_dir):
     by_name = open_source("self_play", data_dir=data_dir)
     by_keys = open_source(use_dataset=True, dataset="self_play", data_dir=data_dir)
@@ -114,6 +118,14 @@ def test_ranges_of_uniform_scenarios(max_count):
     assert set(np.unique(drawn.utilities)) == set(range(MAX_VALUE + 1))
     assert drawn.utilities.any(axis=2).all()
     assert drawn.pool_values.min() > 0 and drawn.pool_values.max() <= 3 * max_count * MAX_VALUE
+
+
+def test_uniform_counts_and_values_are_equally_likely():
+    drawn = open_source("uniform").draw(np.random.default_rng(4), 40_000)
+    counts = np.bincount(drawn.counts.ravel(), minlength=5)[1:] / drawn.counts.size
+    values = np.bincount(drawn.utilities.ravel(), minlength=11) / drawn.utilities.size
+    assert abs(counts - 1 / 4).max() < 0.01
+    assert abs(values - 1 / 11).max() < 0.01  # the redrawn all-zero vectors take less than 0.001 from the zeros
 
 
 # --- Points budgets -------------------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ class Broken(Ladder):
             return super().__call__(state)
         if self.how == "raises":
             raise RuntimeError("no idea")
+        if self.how == "stumbles":  # which NegMAS takes for a call of the wrong form, and calls again
+            raise TypeError("takes 1 positional argument but 2 were given")
         if self.how == "hangs":
             while True:
                 with contextlib.suppress(Exception):

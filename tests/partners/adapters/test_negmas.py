@@ -149,6 +149,7 @@ def test_games_go_on_where_the_process_was_killed(alone):
     ("how", "why"),
     [
         ("raises", "RuntimeError: no idea"),
+        ("stumbles", "TypeError: takes 1 positional argument"),
         pytest.param("hangs", "out of time", marks=pytest.mark.slow),
         ("offers", r"ValueError: offered \(99, 0, 0\)"),
     ],

@@ -16,7 +16,7 @@ from dond_marl.batch import Games
 from dond_marl.game import Rules
 from dond_marl.occupants import seat_occupant
 from dond_marl.rollout import rollout
-from dond_marl.scenarios.sources import open_source
+from dond_marl.scenarios.sources import numbers_of, open_source
 from dond_marl.statistics import points_of_ten
 from partners.judges.language_model import (
     NUDGE,
@@ -87,6 +87,13 @@ def test_episode_description():
     assert swapped[3:8] == first[3:8] and swapped[1:3] == first[2:0:-1], "the judged seat is Alice, whichever it was"
 
 
+def test_descriptions_show_the_points_of_both_seats():
+    games = some_games(100)
+    for text, deal, scores in zip(describe_games(games, 1), games.deal, games.scores.tolist(), strict=True):
+        assert f"Alice earns {scores[1]} of" in text and f"Bob earns {scores[0]} of" in text
+        assert ("Outcome: agreement." in text) == deal
+
+
 @pytest.mark.parametrize("style", Style)
 def test_worked_episodes_and_reasons_match_the_definition(style):
     games = some_games(200)
@@ -100,6 +107,15 @@ def test_worked_episodes_and_reasons_match_the_definition(style):
             assert labels[game] == any(words in reason for words, kind in alike.items() if kind == kinds[style])
     worked = worked_episodes(style, 9, seed=4)
     assert shows_style(style, worked)[:, 0].tolist() == [True, False] * 4 + [True]
+
+
+@pytest.mark.parametrize("style", Style)
+def test_worked_episodes_are_training_scenarios(style):
+    shown, train = (
+        numbers_of(scenarios.counts, scenarios.utilities.reshape(-1, 6))
+        for scenarios in (worked_episodes(style, 60, seed=1).scenarios, LEWIS.table)
+    )
+    assert np.isin(shown, train).all()
 
 
 @pytest.mark.parametrize(

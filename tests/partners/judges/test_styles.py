@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dond_marl.batch import GameBatch, Games
-from dond_marl.game import Act, Rules, Scenario
+from dond_marl.game import MAX_COUNT, Act, Rules, Scenario
 from dond_marl.rollout import rollout
 from dond_marl.scenarios.sources import open_source, pack
 from dond_marl.seats import decide
@@ -109,6 +109,14 @@ def test_batched_labels_equal_single_labels(seed, max_turns):
     for row in range(games.size):
         for seat in (0, 1):
             assert {name for name, label in shown.items() if label[row, seat]} == by_hand(games, row, seat)
+
+
+def test_largest_splits_differ():
+    scenario = Scenario((MAX_COUNT,) * 3, ((1, 1, 1), (1, 1, 1)))
+    every = [(MAX_COUNT, 0, 0), (0, MAX_COUNT, 0), (0, 0, MAX_COUNT), (9, 10, 0), (0, 1, 0)]
+    said = [act for split in every for act in ((P, split), (P, (0, 0, 0)))]
+    offers = count_offers(game(*said, scenario=scenario))
+    assert (offers.made.tolist(), offers.different.tolist()) == ([[5, 5]], [[5, 1]])
 
 
 # -- what the published code got wrong (its files as of commit 3114a1f) ------------------------------------------------

@@ -23,6 +23,7 @@ from league.play.hinters import (
     hint_schedule,
     league_hint_schedule,
     llm_spec,
+    no_hint_warning,
 )
 from league.settings.read import ConfigError, dump, load_config, parse
 from league.settings.sections import HintsConfig
@@ -130,6 +131,10 @@ def test_warning_if_all_hints_fail(services, tmp_path, capsys):
     assert out.count("NO HINT") >= 2, "after the first update, and at the end"
 
 
+def test_no_warning_if_any_hint_arrives():
+    assert no_hint_warning(Counter(asked=10, available=1, illegal=9)) is None and no_hint_warning(Counter()) is None
+
+
 # ---------------------------------------------------------------- settings
 
 
@@ -234,10 +239,11 @@ def test_withheld_hints_are_counted_and_not_queried():
 
 
 def test_hints_are_withheld_only_in_training():
-    hints = HintsConfig(mode="expert", dropout=0.5)
+    hints = HintsConfig(mode="llm", provider="groq", dropout=0.5, cadence_k=3, privileged=True)
     schedule = hint_schedule(hints)
-    assert schedule.dropout == 0.5 and schedule.without_dropout().dropout == 0
-    assert schedule.without_dropout().hinter is schedule.hinter, "what it spent and what it remembers stay with it"
+    measured = schedule.without_dropout()
+    assert schedule.dropout == 0.5 and (measured.dropout, measured.cadence_k, measured.privileged) == (0, 3, True)
+    assert measured.hinter is schedule.hinter, "what it spent and what it remembers stay with it"
     config = load_config(CONFIG, overrides(Path("unused"), "hints.mode=random", "hints.dropout=0.5"), TrainConfig)
     training = begin(config)
     training.step()

@@ -241,6 +241,17 @@ def test_identity_is_the_hash_of_the_folder(folder, tmp_path):
     assert client(folder, temperature=1.0).identity != client(folder).identity
 
 
+def test_replies_are_recorded_and_replayed(folder, tmp_path):
+    turns, cache, played = answering(), str(tmp_path / "replies.sqlite"), []
+    for mode in ("record", "replay"):
+        player = llm("hf", str(folder), cache=cache, cache_mode=mode)
+        played.append(player.act(turns)[:4])
+        counted = player.client.tally
+        player.client.close()
+    np.testing.assert_equal(played[1], played[0])
+    assert counted["cache_hits"] > 0 == counted["cache_misses"] == counted["replies"]
+
+
 @pytest.mark.parametrize(
     ("template", "begins"),
     [(None, "Pool"), (CHAT, f"<|system|>\n{SYSTEM}"), (NO_SYSTEM, f"<|user|>\n{SYSTEM}\n\nPool")],
@@ -457,6 +468,15 @@ def test_prefix_cache_keeps_probabilities(kind, tmp_path):
         assert np.abs(one - other).max() < 1e-5
     reads_less = keeping.tally["read_tokens"] < reading_all.tally["read_tokens"]
     assert reads_less == (kind not in ("bloom", "mistral"))
+
+
+def test_small_batches_give_the_same_answers(tmp_path):
+    queries = [ask._replace(prompt=ask.prompt * (1 + row % 2), sample=row) for row, ask in enumerate(asks(size=4))]
+    folder = str(tiny_model(tmp_path, "llama"))
+    large, small = (LocalClient(LocalSettings(folder, temperature=1.0, batch=size)) for size in (64, 2))
+    for one, other in zip(large.scores(queries), small.scores(queries), strict=True):
+        assert np.abs(one - other).max() < 1e-6
+    assert [reply.text for reply in large.complete(queries)] == [reply.text for reply in small.complete(queries)]
 
 
 def test_lines_are_scored_in_shares_that_bound_the_memory(tmp_path):

@@ -176,6 +176,17 @@ def test_hidden_values_do_not_change_the_prompt(reveal, shipped):
                 table.step(said)
 
 
+def test_rows_are_rendered_independently():
+    rng = np.random.default_rng(1)
+    table = GameBatch(open_source("uniform").draw(rng, 16), Rules(disagree="rejects"))
+    for _ in range(2):
+        turns, acts = table.turns(), rng.choice([Act.PROPOSE, Act.INSIST, Act.DISAGREE], 16)
+        table.step(decide(acts, rng.integers(0, turns.counts + 1)))
+    turns, template = table.turns(), load_template()
+    alone = [template.render(turns.rows(np.array([row])))[0] for row in range(16)]
+    assert template.render(turns) == alone
+
+
 def test_only_variables_are_filled_in():
     template = Template('{"act_type": 0} {turns} {} { } {"{p}": [{counts_csv}]} {{turns}} {3}')
     assert template.render(turn_of(State(POOL), prior="")) == ['{"act_type": 0} 10 {} { } {"hidden": [1,2,3]} {10} {3}']

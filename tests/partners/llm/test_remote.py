@@ -46,20 +46,28 @@ def message(**fields: object) -> Page:
 
 
 CALL = {"function": {"name": "propose", "arguments": OK_LINE}}
+OBJECT_CALL = {"function": {"name": "propose", "arguments": json.loads(OK_LINE)}}
+DATE = {"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}
 OK = ModelReply(OK_LINE)
 MATRIX = {  # pages in order, the last for ever: calls, seconds slept, what came of it
     "200": ([completion()], 1, [], None),
     "200 with HTML": ([HTML], 4, [0.5, 1, 2], Failure.GARBLED),
     "content None": ([completion(None)], 1, [], ""),
     "no choices": ([Page(body='{"choices": []}')], 4, [0.5, 1, 2], Failure.GARBLED),
+    "half a character": ([completion("\ud800!")], 1, [], "?!"),
+    "a megabyte": ([completion("a" * 10**6)], 1, [], "a" * 65_536),
     "finish length": ([completion("", finish="length")], 1, [], "cut"),
     "400 json_validate_failed": ([Page(400, JSON_FAILED)], 1, [], "I would say"),
     "400 max completion tokens": ([Page(400, CUT_OFF)], 1, [], "cut"),
     "reasoning alone": ([message(content=None, reasoning_content=OK_LINE)], 1, [], OK_LINE),
     "tool call": ([message(content=None, tool_calls=[CALL], reasoning="hm")], 1, [], OK_LINE),
+    "tool call with an object": ([message(tool_calls=[OBJECT_CALL])], 1, [], json.dumps(json.loads(OK_LINE))),
+    "refusal": ([message(content=None, refusal="I will not.", reasoning="hm")], 1, [], "I will not."),
     "400": ([Page(400, '{"error": {"code": "bad"}}')], 1, [], Failure.REFUSED),
     "429 Retry-After 1 once": ([Page(429, headers={"retry-after": "1"}), completion()], 2, [1], None),
     "429 without Retry-After": ([Page(429)], 4, [0.5, 1, 2], Failure.RATE_LIMIT),
+    "429 Retry-After a date": ([Page(429, headers=DATE), completion()], 2, [0.5], None),
+    "429 Retry-After inf": ([Page(429, headers={"retry-after": "9" * 400}), completion()], 2, [0.5], None),
     "498": ([Page(498)], 4, [0.5, 1, 2], Failure.SERVER),
     "500": ([Page(500)], 4, [0.5, 1, 2], Failure.SERVER),
     "503 Retry-After 2": ([Page(503, headers={"retry-after": "2"}), completion()], 2, [2], None),
@@ -79,6 +87,7 @@ def test_answer_classification_and_retries(serve, case):
         assert reply == ModelReply(failure=outcome)
         assert client.tally[f"failed_{outcome}"] == 1
         assert client.tally[f"bad_{outcome}"] == calls
+        assert (client.budget.spent.tokens == 0) == all(page.status >= 300 for page in pages), "no model worked on it"
     elif outcome is None:
         assert reply.text == OK_LINE
     else:
@@ -112,13 +121,26 @@ def test_other_name_of_the_token_limit_is_tried_once(serve):
     ]  # fmt: skip
 
 
+def test_older_name_of_the_token_limit_in_the_words_of_a_gateway(serve, monkeypatch):
+    def answer(heard, number):
+        knows_name = "max_tokens" in heard.body
+        return completion() if knows_name else Page(422, '{"error": "no max_completion_tokens here, but max_tokens"}')
+
+    monkeypatch.setenv("GROQ_API_KEY", SENTINEL)
+    service, client, _ = serve(answer, provider="groq")
+    assert [client.complete([ASK])[0].text for _ in range(3)] == [OK_LINE] * 3
+    assert len(service.heard) == 4
+
+
 # ---------------------------------------------------------------- the environment
 
 
-def test_loopback_needs_no_proxy(serve, monkeypatch):
+def test_loopback_needs_no_proxy(serve, services, monkeypatch):
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    _, client, _ = serve(completion())
-    assert client.complete([ASK])[0].text == OK_LINE
+    url = services(completion()).url
+    for host in ("127.0.0.1", "localhost"):
+        _, client, _ = serve(completion(), base_url=url.replace("127.0.0.1", host))
+        assert client.complete([ASK])[0].text == OK_LINE
 
 
 def test_unusable_proxies_are_a_setup_error(monkeypatch):

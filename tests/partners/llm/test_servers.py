@@ -131,6 +131,12 @@ def test_failed_probe_is_repeated(serve):
     assert client.structure == "json_schema"
 
 
+def test_probes_count_towards_the_budget(serve):
+    service, client, _ = serve(lambda heard, number: plain(heard.body), max_requests=2, structure="auto")
+    assert {reply.failure for reply in client.complete(asks(3))} == {Failure.BUDGET}
+    assert len(service.heard) == client.budget.spent.requests == 2
+
+
 def test_refused_generation_is_the_models_own_reply(serve):
     def answer(heard, number):
         error = {"message": "Failed.", "code": "tool_use_failed", "failed_generation": '{"name": "propose"}'}
