@@ -441,7 +441,7 @@ def rounds(folder: Path) -> Picture:
             _band(axes, by_round, [rows[f"{name}{end}"] for end in ("", "_low", "_high")], colour_of(arm), title)
             _open(axes, "rounds of practice", title=title)
             axes.set(xlim=(0, by_round[-1] + 0.5), xticks=np.arange(0, by_round[-1] + 1, 5), ylim=(0, None))
-        note = "bands: 95 % over scenarios; a lower bound: it responds to the main's likeliest acts, and the main samples"
+        note = "bands: 95 % over scenarios; a lower bound: the response is to the main's likeliest acts, and it samples"
         _title(figure, "The main of a default league, round by round", note)
 
     return Picture(3.3, values, draw)

@@ -28,13 +28,16 @@ def blocks(report: Report, key: str):
 
 
 def test_seeds_of_one_config_are_one_curve_with_a_band(run):
-    report = comparison_of([run, variant(run, "b", 1.0, **{SEED: "77"})])
-    points = blocks(report, "learning")[0].points
-    assert len({point.member for point in points}) == 1 and not report.abstract
-    (curves,) = blocks(report, "learning")
-    assert [len(seed) for seed in curves.seeds] == [len(run.curve)] * 2 and not blocks(report, "differences")
-    assert all(point.points.n == 2 and point.points.low < point.points.mean for point in points)
-    assert points[0].points.mean == pytest.approx(run.curve[0].points.mean + 0.5)
+    seeds = [run, variant(run, "b", 1.0, **{SEED: "77"}), variant(run, "c", 2.0, **{SEED: "78"})]
+    for number in (2, 3):  # two seeds have no band
+        report = comparison_of(seeds[:number])
+        (curves,) = blocks(report, "learning")
+        points = curves.points
+        assert len({point.member for point in points}) == 1 and not report.abstract
+        assert [len(seed) for seed in curves.seeds] == [len(run.curve)] * number and not blocks(report, "differences")
+        assert all(point.points.n == number for point in points)
+        assert {point.points.low < point.points.mean for point in points} == {number == 3}
+        assert points[0].points.mean == pytest.approx(run.curve[0].points.mean + (number - 1) / 2)
 
 
 def test_arms_are_compared_on_the_same_partners(run):
