@@ -87,6 +87,9 @@ def test_fingerprint_covers_all_but_clock_and_notes(path, tmp_path):
     for statement in (
         "UPDATE meta SET value = 'other'",
         "UPDATE members SET spec = 'tough(x=1)' WHERE position = 2",
+        "UPDATE rounds SET start = 17 WHERE round = 1",
+        "UPDATE decisions SET taken = 1 WHERE round = 0",
+        "UPDATE tasks SET failed = 'tough' WHERE round = 1 AND task = 3",
         "UPDATE meetings SET reason = 'other' WHERE round = 1 AND task = 3",
         "UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND task = 1 AND leg = 1",
     ):
@@ -103,6 +106,10 @@ def test_fingerprint_covers_all_but_clock_and_notes(path, tmp_path):
     ("statement", "unsound"),
     [
         ("UPDATE meta SET value = 'other'", -1),
+        ("UPDATE members SET split = 'gate' WHERE position = 1", -1),
+        ("DELETE FROM seals", -1),
+        ("DELETE FROM meetings WHERE round = 0 AND task = 2", 0),
+        ("UPDATE decisions SET reason = 'another' WHERE round = 1", 1),
         ("UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 1 AND leg = 1", 1),
         ("UPDATE seals SET sha256 = 'another' WHERE round = 0", 0),
         ("UPDATE clock SET seconds = 17 WHERE round = 1", 1),

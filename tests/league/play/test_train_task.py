@@ -12,7 +12,7 @@ from dond_marl.batch import GameBatch
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
-from league.play.blobs import RESERVOIR_KEY, name_of, read_blob, write_blob
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
 from league.play.devices import DeviceError, check_devices
 from league.play.match import SEATING
 from league.play.occupant_kinds import kinds_in
@@ -23,7 +23,7 @@ from league.settings.sections import EnvConfig
 from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import unpack
+from partners.network.checkpoint import pack, unpack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
 from tests.league.play.backend_tasks import ENV, SEED, comparable, network, practice
@@ -140,6 +140,18 @@ def test_the_first_critic_of_each_learner_is_its_own(tmp_path):
 
 
 # -- The acts that a learned average is taught by
+
+
+def test_old_acts_are_deleted_and_the_newest_stay(tmp_path):
+    """Weights 0 and 1 have acts of their own; those of 1 are the newest, also after a round without practice."""
+    acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
+    weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]
+    _, new, before, now = [write_blob(tmp_path, content) for content in (*acts, *weights)]
+    forget_reservoir(tmp_path, before, now)
+    forget_reservoir(tmp_path, now, now)
+    assert {path.stem for path in tmp_path.iterdir()} == {before, now, new}
+    (tmp_path / (before + SUFFIX)).unlink()
+    forget_reservoir(tmp_path, before, now)  # weights that are gone stop no later round
 
 
 # -- Who whispers, from the settings

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.occupants import Spec
+from dond_marl.occupants import Spec, parse_spec
 from dond_marl.scenarios.sources import Scenarios, lewis_space
 from league.ledger.ledger import Ledger
 from league.play.values import FACTS, Entrant, LearnerState, Member, SeatOrderResult
@@ -383,6 +383,14 @@ def test_first_weights_as_snapshots():
     stored = {member.name: member.blob for member in history.members if member.role == "snapshot"}
     assert stored == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
+
+
+def test_learner_whose_other_members_are_expensive_practises_with_itself():
+    config = league_of("members: [heuristic]\nlearners: [{name: x, role: league_exploiter}]")
+    for fixed, expected in (("llm(provider=hf)", "x"), ("random", "m")):
+        history = History((members_of(config)[0], Member("m", parse_spec(fixed))), 0.5)
+        (meeting,) = meetings_of(config, config.learners[0], history, seats_of(history))
+        assert (meeting.opponent.name, meeting.probability) == (expected, pytest.approx(1))
 
 
 def test_stage_time_out():
