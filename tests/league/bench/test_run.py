@@ -167,6 +167,17 @@ def test_deterministic_figures_are_plain_means(row):
     assert figures["games"] == 2 * 2 * table.size
 
 
+def test_cells_name_partner_seat_and_the_worst(row):
+    by_cell = {(cell["partner"], cell["seat"]): cell["points"][HEADLINE] for cell in row["cells"]}
+    assert by_cell.keys() == {(name, seat) for name in ("linear", "stubborn") for seat in (0, 1)}
+    worst = row["figures"]["points_worst_cell"]
+    assert worst["value"] == min(by_cell.values()) == by_cell[worst["partner"], worst["seat"]]
+    for seat, points in enumerate(row["figures"]["points_by_seat"]):
+        assert points["value"] == pytest.approx(
+            np.mean([by_cell[name, seat] for name in ("linear", "stubborn")]), abs=1e-5
+        )
+
+
 def test_row_records_submission_and_benchmark(row):
     assert row["submission"]["name"] == "heuristic" and row["submission"]["identity"] == identity("heuristic")
     assert not row["submission"]["learned"] and row["submission"]["deterministic"]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
@@ -67,7 +68,9 @@ def test_workers_give_the_results_of_this_process(blobs, workers):
     assert [result[0] for result in alone] == tasks
     with ProcessBackend(workers) as backend:
         assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
-        assert len(own_workers()) == workers
+        started = own_workers()
+        assert [comparable(result) for result in backend.run(tasks[:2], blobs)] == alone[:2]
+        assert own_workers() == started and len(started) == workers  # they stay for the next round
     assert not own_workers()
 
 
@@ -255,6 +258,12 @@ def test_a_partner_with_foreign_code_inside_is_not_free(wrapper):
 )
 def test_the_backend_follows_from_its_settings(settings, kind):
     assert BackendConfig(**settings).effective_kind == kind
+
+
+@pytest.mark.parametrize("settings", [{"kind": "local", "workers": 2}, {"kind": "process", "ray_address": "auto"}])
+def test_contradictory_backend_settings_are_refused(settings):
+    with pytest.raises(ValidationError, match="choose"):
+        BackendConfig(**settings)
 
 
 def test_missing_ray_names_its_extra():

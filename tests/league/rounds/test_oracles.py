@@ -147,6 +147,7 @@ def test_all_past_oracles_practice_with_kept_0(finished):
         (("oracles: [{of: main, kept: 2, newest: 0.8}, {name: mixed, of: main, every: 2, play: sampled}]", ""),
          "learners[0].matchmaking"),
         (("scenarios: lewis, split: train", "scenarios: uniform"), "env.scenarios"),
+        (("max_turns: 3", "max_turns: 3, reveal_partner_utilities: true"), "env.reveal_partner_utilities"),
         (("max_turns: 3", "max_turns: 3, disagree: rejects"), "env.disagree"),
         (("logging", "stages: [{name: a, rounds: 1, env: {scenarios: uniform}}, {name: b}]\nlogging"),
          "stages[0].env.scenarios"),
