@@ -258,6 +258,19 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
     assert same(lines[0]) == same(lines[1])
 
 
+def test_row_says_which_partners_it_trained_with_and_what_was_declared(tmp_path):
+    past = NO_PAST.add_opponents([provenance_of("linear")])
+    known = submission_of_spec(expand_run_name(str(network(tmp_path / "known.json", **past.note()))), "known")
+    row = play(known, opponents_of(["linear", "stubborn"]), sample=60)
+    assert row["submission"]["met_here"] == [identity("linear")]
+    unknown = submission_of_spec(expand_run_name(str(network(tmp_path / "old.json"))), "old")
+    opponents = opponents_of([roster(DEV2)[0]])
+    with pytest.raises(ProvenanceError):
+        play(unknown, opponents, sample=60)
+    row = play(unknown._replace(declared="none"), opponents, sample=60)
+    assert row["submission"]["declared"] == "none" and "declared: none" in row["submission"]["met"]
+
+
 STRANGER = """
 from partners.scripted.time_based import Linear
 
