@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 from pathlib import Path
@@ -122,17 +121,6 @@ def test_folder_is_deleted_only_without_results(tmp_path):
     with pytest.raises(RunError, match="no more"), find_run(directory.path, SETTINGS):
         raise RunError("no more")
     assert directory.path.exists()  # it was there before
-
-
-def test_file_system_without_locks_is_named_and_no_folder_stays(tmp_path, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-
-    (tmp_path / "0001").mkdir()
-    monkeypatch.setattr("fcntl.flock", refuse)
-    with pytest.raises(RunError, match="local disk"), new_run(tmp_path):
-        pass
-    assert [folder.name for folder in tmp_path.iterdir()] == ["0001"]
 
 
 def test_files_of_killed_writes_are_removed_under_the_lock(tmp_path):
