@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from dond_marl.occupants import seat_occupant
 from dond_marl.scenarios.data import DataError
@@ -258,12 +257,6 @@ def test_a_partner_with_foreign_code_inside_is_not_free(wrapper):
 )
 def test_the_backend_follows_from_its_settings(settings, kind):
     assert BackendConfig(**settings).effective_kind == kind
-
-
-@pytest.mark.parametrize("settings", [{"kind": "local", "workers": 2}, {"kind": "process", "ray_address": "auto"}])
-def test_contradictory_backend_settings_are_refused(settings):
-    with pytest.raises(ValidationError, match="choose"):
-        BackendConfig(**settings)
 
 
 def test_missing_ray_names_its_extra():
