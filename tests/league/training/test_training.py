@@ -265,6 +265,12 @@ def test_equilibrium_without_table_is_refused(tmp_path, partner, override):
         begin(settings(tmp_path, f"env.partner={partner}", "env.split=null", override))
 
 
+def test_closing_evaluation_reveals_what_the_training_reveals(tmp_path):
+    for revealed in ("true", "false"):
+        config = settings(tmp_path, f"env.reveal_partner_utilities={revealed}")
+        assert begin(config).heldout_terms().revealed == (revealed == "true")
+
+
 def test_other_settings_on_resume_are_refused_with_the_difference(tmp_path):
     run_until(settings(tmp_path), tmp_path / "run", 2)
     before = fingerprint(tmp_path / "run")
