@@ -14,18 +14,22 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
 from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
 from league.play.devices import DeviceError, check_devices
-from league.play.match import SEATING
+from league.play.match import SEATING, play_games
 from league.play.occupant_kinds import kinds_in
 from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
 from league.play.values import Entrant, Meeting, Member, TrainTask
+from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.learners import LearnerConfig
+from league.settings.read import Config, parse
 from league.settings.sections import EnvConfig
+from league.standings.history import History
 from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
 from partners.network.checkpoint import pack, unpack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
+from partners.scripted.heuristic import Heuristic
 from tests.league.play.backend_tasks import ENV, SEED, comparable, network, practice
 
 
@@ -155,6 +159,45 @@ def test_old_acts_are_deleted_and_the_newest_stay(tmp_path):
 
 
 # -- Who whispers, from the settings
+
+
+# -- What a learner and its opponents observe
+
+
+LEAGUE = """
+members: [heuristic]
+learners: [{name: main, SMALL}, {name: x, SMALL}]
+stages: [{name: a, env: {reveal_partner_utilities: true}, learners: {x: {hints: {mode: random}}}}]
+""".replace("SMALL", "decisions: 50, hidden: [8], num_envs: 8, rollout: 4")
+
+
+def test_each_learner_practises_with_the_hints_and_the_values_of_its_stage(tmp_path):
+    config = parse(LEAGUE, "league.yaml", Config)
+    plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path), tmp_path)
+    tasks = {task.learner.name: task for task in plan.training}
+    assert {name: task.hints.mode for name, task in tasks.items()} == {"main": "none", "x": "random"}
+    hinted = tasks["x"]
+    others = (
+        dataclasses.replace(hinted, hints=tasks["main"].hints),
+        dataclasses.replace(hinted, env=hinted.env.model_copy(update={"reveal_partner_utilities": False})),
+    )
+    assert hinted.env.reveal_partner_utilities
+    assert len({practice_round(each, tmp_path).content for each in (hinted, *others)}) == 3
+
+
+class Sees(Heuristic):
+    """Notes whether it sees the other seat's values."""
+
+    def act(self, turns):
+        self.seen = bool(turns.partner_utilities.any())
+        return super().act(turns)
+
+
+@pytest.mark.parametrize("revealed", [False, True])
+def test_matches_reveal_values_where_the_settings_do(revealed):
+    players, env = (Sees(), Sees()), EnvConfig(reveal_partner_utilities=revealed)
+    play_games(players, open_source("lewis").block(0, 0, 20), env, 0, (0,))
+    assert players[0].seen == players[1].seen == revealed
 
 
 # -- The device of a learner's weights
