@@ -14,6 +14,7 @@ from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
 from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
 from league.play.devices import DeviceError, check_devices
+from league.play.hinters import hint_schedule
 from league.play.match import SEATING, play_games
 from league.play.occupant_kinds import kinds_in
 from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
@@ -21,7 +22,7 @@ from league.play.values import Entrant, Meeting, Member, TrainTask
 from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.learners import LearnerConfig
 from league.settings.read import Config, parse
-from league.settings.sections import EnvConfig
+from league.settings.sections import EnvConfig, HintsConfig
 from league.standings.history import History
 from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
@@ -183,6 +184,12 @@ def test_each_learner_practises_with_the_hints_and_the_values_of_its_stage(tmp_p
     )
     assert hinted.env.reveal_partner_utilities
     assert len({practice_round(each, tmp_path).content for each in (hinted, *others)}) == 3
+
+
+@pytest.mark.parametrize("privileged", [False, True])
+def test_hints_are_privileged_only_where_the_settings_say_so(privileged):
+    schedule = hint_schedule(HintsConfig(mode="llm", provider="hf", privileged=privileged))
+    assert schedule is not None and schedule.privileged == privileged
 
 
 class Sees(Heuristic):
