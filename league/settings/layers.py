@@ -92,7 +92,7 @@ def _value(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int])
     if isinstance(node, yaml.ScalarNode):
         try:
             return loader.construct_object(node)
-        except (ValueError, KeyError):  # such as !!int ten, or a number of more digits than Python reads
+        except (ValueError, KeyError, IndexError, AttributeError):  # such as !!int ten
             raise YamlError(line, f"cannot be read as {node.tag.replace(_TAG, '')}: {quote(node.value)}") from None
     data: dict[str, Any] = {}
     for key_node, value_node in node.value:

@@ -17,6 +17,7 @@ from league.api import DryRun, check_benchmark, check_pair
 from league.ledger.run_directory import RunNotFound
 from league.settings.read import ConfigError
 from partners.learning.first_weights import FirstWeightsError
+from partners.llm.client import SetupError
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
 from partners.provenance import ProvenanceError, identity
@@ -142,6 +143,13 @@ def test_partner_objects_are_named():
     }
     for name, pair in named.items():
         assert pair.evaluation.member == name and f"<td>{escape(name)}</td>" in pair._repr_html_()
+
+
+@pytest.mark.parametrize("pair", [("llm(provider=groq)", "tough"), ("tough", "llm(provider=groq)")])
+def test_pair_without_a_key_is_refused_before_the_first_game(pair, monkeypatch):
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    with pytest.raises(SetupError, match="GROQ_API_KEY"):
+        check_pair(*pair)
 
 
 def test_probe_and_diagnosis_are_optional():

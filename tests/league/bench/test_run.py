@@ -26,6 +26,7 @@ from league.bench.run import (
     greedy_spec,
     measure,
     opponents_of,
+    provenance,
     submission_of_run,
     submission_of_spec,
 )
@@ -36,11 +37,11 @@ from league.ledger.ledger import ReadLedger
 from league.standings.references import reference_of
 from partners.network.checkpoint import network_note, save_checkpoint
 from partners.network.network import NetworkShape, PolicyNetwork
-from partners.provenance import identity
-from partners.rosters import DEV, members_hash, roster
+from partners.provenance import NO_PAST, ProvenanceError, identity, provenance_of
+from partners.rosters import DEV, DEV2, members_hash, roster
 from tests.command import dond
 from tests.league.absent import install_absent
-from tests.third_party import on_the_path
+from tests.third_party import install, on_the_path
 
 torch.set_num_threads(1)
 LEAGUE = """
@@ -166,6 +167,17 @@ def test_deterministic_figures_are_plain_means(row):
     assert figures["games"] == 2 * 2 * table.size
 
 
+def test_cells_name_partner_seat_and_the_worst(row):
+    by_cell = {(cell["partner"], cell["seat"]): cell["points"][HEADLINE] for cell in row["cells"]}
+    assert by_cell.keys() == {(name, seat) for name in ("linear", "stubborn") for seat in (0, 1)}
+    worst = row["figures"]["points_worst_cell"]
+    assert worst["value"] == min(by_cell.values()) == by_cell[worst["partner"], worst["seat"]]
+    for seat, points in enumerate(row["figures"]["points_by_seat"]):
+        assert points["value"] == pytest.approx(
+            np.mean([by_cell[name, seat] for name in ("linear", "stubborn")]), abs=1e-5
+        )
+
+
 def test_row_records_submission_and_benchmark(row):
     assert row["submission"]["name"] == "heuristic" and row["submission"]["identity"] == identity("heuristic")
     assert not row["submission"]["learned"] and row["submission"]["deterministic"]
@@ -193,6 +205,7 @@ def test_noise_does_not_depend_on_other_partners():
     alone = play(submission_of_spec("heuristic"), opponents_of(["nice"]), replicates=2)
     among = play(submission_of_spec("heuristic"), opponents_of(["linear", "nice"]), replicates=2)
     assert alone["cells"] == [cell for cell in among["cells"] if cell["partner"] == "nice"]
+    assert {cell["replicates"] for cell in alone["cells"]} == {2}  # one of both is random
 
 
 def test_roster_is_played_whole():
@@ -243,6 +256,39 @@ def test_checkpoint_identity_is_its_weights(tmp_path):
         assert lines[-1]["submission"]["learned"] and not lines[-1]["submission"]["met"].startswith("known")
         assert str(tmp_path) not in json.dumps(lines[-1])
     assert same(lines[0]) == same(lines[1])
+
+
+def test_row_says_which_partners_it_trained_with_and_what_was_declared(tmp_path):
+    past = NO_PAST.add_opponents([provenance_of("linear")])
+    known = submission_of_spec(expand_run_name(str(network(tmp_path / "known.json", **past.note()))), "known")
+    row = play(known, opponents_of(["linear", "stubborn"]), sample=60)
+    assert row["submission"]["met_here"] == [identity("linear")]
+    unknown = submission_of_spec(expand_run_name(str(network(tmp_path / "old.json"))), "old")
+    opponents = opponents_of([roster(DEV2)[0]])
+    with pytest.raises(ProvenanceError):
+        play(unknown, opponents, sample=60)
+    row = play(unknown._replace(declared="none"), opponents, sample=60)
+    assert row["submission"]["declared"] == "none" and "declared: none" in row["submission"]["met"]
+
+
+STRANGER = """
+from partners.scripted.time_based import Linear
+
+class Stranger(Linear):
+    pass
+"""
+
+
+def test_plugin_partners_have_unknown_provenance(tmp_path, monkeypatch):
+    names = "stranger = stranger:Stranger\nalias = partners.scripted.time_based:Linear"
+    with on_the_path(install(tmp_path, "stranger", STRANGER, names), monkeypatch):
+        member = roster(DEV2)[0]
+        assert provenance_of("stranger").past.unknown == ("",) and provenance_of("alias").past == NO_PAST
+        with pytest.raises(ProvenanceError):
+            provenance(submission_of_spec("stranger"), [member])
+        declared = provenance(submission_of_spec("stranger")._replace(declared="nobody"), [member])
+        assert declared.startswith("declared: nobody")
+        assert not provenance(submission_of_spec("stranger"), ["linear"]).startswith("known")
 
 
 def test_unreached_games_are_left_out(tmp_path, monkeypatch):

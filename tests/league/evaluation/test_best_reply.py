@@ -90,6 +90,11 @@ def test_choice_and_measurement_of_a_random_policy_have_other_noise():
     assert chosen != measured and chosen == pytest.approx(measured, abs=0.5)
 
 
+def test_gain_from_a_policy_with_memory_is_not_negative():
+    gains = adversary_gains(partial(seat_occupant, "concession_rule"), seeds=(1,), decisions=FEW)
+    assert min(gains["gain"]) >= 0
+
+
 @pytest.mark.slow
 def test_trained_exploiter_nearly_gains_what_a_best_response_does():
     submission = submission_of_spec("heuristic")

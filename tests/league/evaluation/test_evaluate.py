@@ -22,6 +22,7 @@ from dond_marl.scenarios.sources import ScenarioSource, open_source, pack
 from dond_marl.seats import Traits, decide
 from dond_marl.solvers.efficiency import efficiency_of
 from dond_marl.solvers.solve import solve
+from hints import HintSchedule, RandomHinter
 from league.evaluation.evaluate import FAIR, HUMANS, LARGEST, LAST, NASH, evaluate, human_figures, ultimatum_seat
 from league.evaluation.exploitability import (
     BEST,
@@ -35,7 +36,7 @@ from league.evaluation.exploitability import (
     VALUE,
     equilibrium_rows,
 )
-from league.evaluation.matches import BOTH, VIEWS, PlayError
+from league.evaluation.matches import BOTH, VIEWS, PlayError, Terms
 from league.figures.rows import Figures, figures_document, read_figures
 from league.results.pair import pair_figures, pair_sections
 from partners.equilibrium import table_for
@@ -170,6 +171,34 @@ def test_no_line_exceeds_the_frontier(small):
 def test_best_response_has_share_one():
     evaluation = evaluate("best_response(to=pushover)", "pushover", open_source("lewis"), Rules(4), sample=30)
     assert evaluation.shares[BEST][BOTH] == pytest.approx((1, 60, 1, 1))
+
+
+def test_games_depend_on_the_seed():
+    def one(seed):
+        return evaluate("random", Agrees(), BY_HAND, Rules(6), seed=seed).played.figures[BOTH]
+
+    assert one(1) == one(1) != one(2)
+
+
+class Sees(Agrees):
+    """Notes on each of its turns whether it got hints, and whether it saw the other seat's values."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def act(self, turns):
+        self.seen.append((bool(turns.hint_features.any()), bool(turns.partner_utilities.any())))
+        return super().act(turns)
+
+
+@pytest.mark.parametrize("revealed", [False, True])
+def test_hints_reach_the_player_alone_and_values_are_seen_where_revealed(revealed):
+    player, partner, hints = Sees(), Sees(), HintSchedule(RandomHinter())
+    terms = Terms(BY_HAND, TABLE._replace(prior="uniform"), Rules(4), revealed=revealed)
+    for seat in (0, 1):
+        terms.play_seat(seat, player, partner, hints=hints)
+    assert player.seen == [(True, revealed)] * 2 and partner.seen == [(False, revealed)] * 2
 
 
 def test_intractable_partner_has_no_share():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import shutil
+import sqlite3
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dond_marl.errors import InputError
+from dond_marl.errors import InputError, Notice
 from league.ledger.ledger import ReadLedger
 from league.ledger.run_directory import RunDirectory
 from league.tables.export import TABLES, export_tables, frame
@@ -123,6 +126,18 @@ def test_export_errors_leave_no_files(run, tmp_path, monkeypatch):
     done = in_process("export", run, "--to", "parquet", "--out", tmp_path / "new")
     assert done.returncode == 2 and "[frames]'" in done.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_games_with_other_results_are_left_out_of_acts(run, tmp_path):
+    """As those of weights that are gone: here a member whose acts are another's."""
+    other = tmp_path / "0001"
+    shutil.copytree(run, other)
+    with contextlib.closing(sqlite3.connect(other / "ledger.sqlite")) as db, db:
+        db.execute("UPDATE members SET spec = 'random' WHERE member = 'tough'")
+    with pytest.warns(Notice):  # its seals are broken
+        done = in_process("export", other, "--to", "jsonl", "--table", "acts")
+    assert done.returncode == 0 and "tough" in done.stdout
+    assert {row["member"] for row in rows_of(other / "export", "acts")} == {"heuristic", "=nice"}
 
 
 def test_messages_are_exported_with_acts(tmp_path, files):

@@ -12,10 +12,12 @@ import textwrap
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from league.ledger.ledger import Ledger, LedgerError, ReadLedger
-from league.ledger.run_directory import LEDGER, SETTINGS, has_begun
+from league.ledger.run_directory import LEDGER, SETTINGS, RunError, has_begun
+from league.ledger.verify import mend, refuse_damaged_start
 from league.play.blobs import SUFFIX
 from league.play.match import SEATING, play_match
 from league.play.values import Decision, Round
@@ -87,6 +89,9 @@ def test_fingerprint_covers_all_but_clock_and_notes(path, tmp_path):
     for statement in (
         "UPDATE meta SET value = 'other'",
         "UPDATE members SET spec = 'tough(x=1)' WHERE position = 2",
+        "UPDATE rounds SET start = 17 WHERE round = 1",
+        "UPDATE decisions SET taken = 1 WHERE round = 0",
+        "UPDATE tasks SET failed = 'tough' WHERE round = 1 AND task = 3",
         "UPDATE meetings SET reason = 'other' WHERE round = 1 AND task = 3",
         "UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 0 AND task = 1 AND leg = 1",
     ):
@@ -103,6 +108,10 @@ def test_fingerprint_covers_all_but_clock_and_notes(path, tmp_path):
     ("statement", "unsound"),
     [
         ("UPDATE meta SET value = 'other'", -1),
+        ("UPDATE members SET split = 'gate' WHERE position = 1", -1),
+        ("DELETE FROM seals", -1),
+        ("DELETE FROM meetings WHERE round = 0 AND task = 2", 0),
+        ("UPDATE decisions SET reason = 'another' WHERE round = 1", 1),
         ("UPDATE matches SET facts = zeroblob(length(facts)) WHERE round = 1 AND leg = 1", 1),
         ("UPDATE seals SET sha256 = 'another' WHERE round = 0", 0),
         ("UPDATE clock SET seconds = 17 WHERE round = 1", 1),
@@ -237,6 +246,29 @@ def flipped(content: bytes, bit: int) -> bytes:
     broken = bytearray(content)
     broken[bit // 8] ^= 1 << (bit % 8)
     return bytes(broken)
+
+
+def test_every_flipped_bit_is_repaired_or_refused(whole, tmp_path):
+    """What is left after any damage is the run as it was after one of its rounds, from which it is played on."""
+    path, content, found = tmp_path / "ledger.sqlite", (whole / "ledger.sqlite").read_bytes(), list[str | None]()
+    prefixes = set[str]()
+    for rounds in range(ROUNDS + 2):
+        path.write_bytes(content)
+        with Ledger(path) as ledger:
+            ledger.roll_back(rounds)
+            prefixes.add(ledger.fingerprint())
+    for bit in np.random.default_rng(7).integers(0, len(content) * 8, size=60).tolist():
+        path.write_bytes(flipped(content, bit))
+        try:
+            with Ledger(path) as ledger:
+                refuse_damaged_start(ledger)
+                mend(ledger, whole / "blobs", {})
+                found.append(ledger.fingerprint())
+        except (LedgerError, RunError):
+            found.append(None)
+        for companion in ("ledger.sqlite-wal", "ledger.sqlite-shm"):
+            (tmp_path / companion).unlink(missing_ok=True)
+    assert set(found) <= {*prefixes, None} and None in found and len(set(found)) > 2
 
 
 def test_damaged_round_is_replayed(whole, tmp_path):

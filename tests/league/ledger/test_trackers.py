@@ -96,12 +96,14 @@ def test_unknown_tracker_is_refused(tmp_path, monkeypatch):
 
 
 class Fails:
-    """A tracker whose library fails at every step."""
+    """A tracker whose library fails at its opening or at every step."""
 
-    def __init__(self) -> None:
-        self.steps: list[int] = []
+    def __init__(self, opens: bool) -> None:
+        self.opens, self.steps = opens, list[int]()
 
     def __call__(self, folder, first, settings):
+        if not self.opens:
+            raise ConnectionError("no route\nto the host")
         return self
 
     def write(self, figures, step) -> None:
@@ -111,9 +113,10 @@ class Fails:
     def close(self) -> None: ...
 
 
-def test_failing_tracker_is_dropped_with_one_warning(tmp_path, monkeypatch):
-    failing = Fails()
+@pytest.mark.parametrize(("opens", "steps"), [(False, []), (True, [3])])
+def test_failing_tracker_is_dropped_with_one_warning(tmp_path, monkeypatch, opens, steps):
+    failing = Fails(opens)
     monkeypatch.setitem(TRACKERS, "wandb", failing)
     with pytest.warns(Notice, match=r"^the tracker wandb failed .*: no route to the host\.") as notices:
         tracked_by(["wandb"], tmp_path)
-    assert len(notices) == 1 and failing.steps == [3]
+    assert len(notices) == 1 and failing.steps == steps

@@ -18,10 +18,14 @@ from league.evaluation.evaluate import evaluate
 from league.evaluation.matches import PlayError, Terms, UnreachedError, play, score
 from league.ledger.ledger import Ledger
 from league.play.match import play_match
-from league.play.practice import practice_round
+from league.play.practice import practice_plan, practice_round
 from league.play.values import CAUSES, SeatOrderResult
+from league.rounds.planner import first_states, members_of, plan_round
+from league.rounds.snapshots import judge
+from league.settings.learners import Gate
+from league.settings.read import Config, parse
 from league.standings.crossplay import CrossPlay
-from league.standings.history import history_of, points_by_seats
+from league.standings.history import History, history_of, points_by_seats
 from league.standings.ladder import ladder_of
 from partners.learning.practice import Opponent, OpponentUnreached, Practice, practice
 from partners.network.network import NetworkShape, PolicyNetwork
@@ -111,6 +115,16 @@ def test_unreached_games_leave_the_ladder_as_if_not_played(blobs):
     assert np.isnan(points[gone]).all() and not np.isnan(points[kept]).any()
 
 
+def test_gate_compares_counted_games():
+    draw = np.random.default_rng(0)
+    own, theirs, before = (draw.uniform(0, 10, (3, 2, 60)) for _ in range(3))
+    groups, gone = np.arange(60), np.arange(60) % 20 == 3
+    for kind in ("points", "win_rate"):
+        missing = [np.where(gone, np.nan, points) for points in (own, theirs, before)]
+        part = [points[:, :, ~gone] for points in (own, theirs, before)]
+        assert judge(Gate(kind=kind), *missing, groups, 1) == judge(Gate(kind=kind), *part, groups[~gone], 1)
+
+
 # -- practice --------------------------------------------------------------------------------------------------------
 
 
@@ -130,6 +144,14 @@ def test_a_learner_whose_opponent_is_out_of_reach_stays_as_it_was(absent, blobs)
     assert "5%" in result.cause
     patient = practice_round(dataclasses.replace(practice_task(blobs, [MANY]), unreached=0.9), blobs)
     assert patient.failed is None and patient.content is not None
+
+
+def test_practice_and_matches_of_a_league_heed_the_share_of_its_settings(tmp_path):
+    config = parse("league: {unreached: 0.25}\nlearners: [{name: main, decisions: 100, hidden: [8]}]\n", "c", Config)
+    plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path))
+    assert {task.unreached for task in plan.tasks} == {0.25}
+    (task,) = plan.training
+    assert practice_plan(task.learner, task.env, LEWIS, 1, task.unreached).unreached == 0.25
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ def test_workers_give_the_results_of_this_process(blobs, workers):
     assert [result[0] for result in alone] == tasks
     with ProcessBackend(workers) as backend:
         assert [comparable(result) for result in backend.run(tasks, blobs)] == alone
-        assert len(own_workers()) == workers
+        started = own_workers()
+        assert [comparable(result) for result in backend.run(tasks[:2], blobs)] == alone[:2]
+        assert own_workers() == started and len(started) == workers  # they stay for the next round
     assert not own_workers()
 
 

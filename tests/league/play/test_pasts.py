@@ -25,6 +25,8 @@ from league.settings.training import TrainConfig
 from partners.llm.occupant import CARD
 from partners.network.checkpoint import load_checkpoint, save_checkpoint
 from partners.provenance import (
+    ITSELF,
+    KEYS,
     NO_PAST,
     Ancestry,
     ProvenanceError,
@@ -171,6 +173,19 @@ def test_a_training_notes_its_partner_and_what_it_began_as(snapshot, tmp_path):
     assert {identity("nice"), identity("mixture(of=['nice', 'linear'])"), *ancestry(snapshot).opponents} < set(
         past.opponents
     )
+
+
+def test_a_training_that_goes_on_from_an_older_checkpoint_has_an_unknown_past(tmp_path):
+    assert dond("train", "--config", training(tmp_path, "nice"), "--quiet") == 0
+    (path,) = (tmp_path / "0001" / "checkpoints").glob("*.json")
+    weights = load_checkpoint(path)
+    save_checkpoint(path, weights.tensors, {key: value for key, value in weights.about.items() if key not in KEYS})
+    settings = tmp_path / "0001" / "config.yaml"
+    settings.write_text(settings.read_text().replace("num_train_steps: 40", "num_train_steps: 120"))
+    assert dond("train", "--resume", tmp_path / "0001", "--quiet") == 0
+    last = max((tmp_path / "0001" / "checkpoints").glob("*.json"))
+    past = ancestry(f"checkpoint(path={str(last)!r})")
+    assert last != path and past.unknown == (ITSELF,) and identity("nice") in past.opponents
 
 
 def test_practice_on_held_out_views_is_noted_by_the_learner_and_its_later_partners(tmp_path):

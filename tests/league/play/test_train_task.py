@@ -12,20 +12,25 @@ from dond_marl.batch import GameBatch
 from dond_marl.occupants import OccupantNameError, parse_spec, seat_occupant
 from dond_marl.scenarios.sources import open_source
 from dond_marl.seats import Partner, expensive_to_query
-from league.play.blobs import RESERVOIR_KEY, name_of, read_blob, write_blob
+from league.play.blobs import RESERVOIR_KEY, SUFFIX, forget_reservoir, name_of, read_blob, write_blob
 from league.play.devices import DeviceError, check_devices
-from league.play.match import SEATING
+from league.play.hinters import hint_schedule
+from league.play.match import SEATING, play_games
 from league.play.occupant_kinds import kinds_in
 from league.play.practice import first_state, make_learner, opponent_mixture, practice_round, self_play_partners
 from league.play.values import Entrant, Meeting, Member, TrainTask
+from league.rounds.planner import first_states, members_of, plan_round
 from league.settings.learners import LearnerConfig
-from league.settings.sections import EnvConfig
+from league.settings.read import Config, parse
+from league.settings.sections import EnvConfig, HintsConfig
+from league.standings.history import History
 from partners.catalogue import PARTNERS
 from partners.learning.rewards import RewardFailure, reward_name
 from partners.mixture import BySeat, Mixture
-from partners.network.checkpoint import unpack
+from partners.network.checkpoint import pack, unpack
 from partners.network.network import PolicyNetwork, copy_of
 from partners.network.partner import NetworkPartner
+from partners.scripted.heuristic import Heuristic
 from tests.league.play.backend_tasks import ENV, SEED, comparable, network, practice
 
 
@@ -142,7 +147,64 @@ def test_the_first_critic_of_each_learner_is_its_own(tmp_path):
 # -- The acts that a learned average is taught by
 
 
+def test_old_acts_are_deleted_and_the_newest_stay(tmp_path):
+    """Weights 0 and 1 have acts of their own; those of 1 are the newest, also after a round without practice."""
+    acts = [pack({"reservoir.act": torch.tensor([number])}) for number in (0, 1)]
+    weights = [pack({}, {RESERVOIR_KEY: name_of(content)}) for content in acts]
+    _, new, before, now = [write_blob(tmp_path, content) for content in (*acts, *weights)]
+    forget_reservoir(tmp_path, before, now)
+    forget_reservoir(tmp_path, now, now)
+    assert {path.stem for path in tmp_path.iterdir()} == {before, now, new}
+    (tmp_path / (before + SUFFIX)).unlink()
+    forget_reservoir(tmp_path, before, now)  # weights that are gone stop no later round
+
+
 # -- Who whispers, from the settings
+
+
+# -- What a learner and its opponents observe
+
+
+LEAGUE = """
+members: [heuristic]
+learners: [{name: main, SMALL}, {name: x, SMALL}]
+stages: [{name: a, env: {reveal_partner_utilities: true}, learners: {x: {hints: {mode: random}}}}]
+""".replace("SMALL", "decisions: 50, hidden: [8], num_envs: 8, rollout: 4")
+
+
+def test_each_learner_practises_with_the_hints_and_the_values_of_its_stage(tmp_path):
+    config = parse(LEAGUE, "league.yaml", Config)
+    plan = plan_round(config, History(members_of(config), 0.5), first_states(config, tmp_path), tmp_path)
+    tasks = {task.learner.name: task for task in plan.training}
+    assert {name: task.hints.mode for name, task in tasks.items()} == {"main": "none", "x": "random"}
+    hinted = tasks["x"]
+    others = (
+        dataclasses.replace(hinted, hints=tasks["main"].hints),
+        dataclasses.replace(hinted, env=hinted.env.model_copy(update={"reveal_partner_utilities": False})),
+    )
+    assert hinted.env.reveal_partner_utilities
+    assert len({practice_round(each, tmp_path).content for each in (hinted, *others)}) == 3
+
+
+@pytest.mark.parametrize("privileged", [False, True])
+def test_hints_are_privileged_only_where_the_settings_say_so(privileged):
+    schedule = hint_schedule(HintsConfig(mode="llm", provider="hf", privileged=privileged))
+    assert schedule is not None and schedule.privileged == privileged
+
+
+class Sees(Heuristic):
+    """Notes whether it sees the other seat's values."""
+
+    def act(self, turns):
+        self.seen = bool(turns.partner_utilities.any())
+        return super().act(turns)
+
+
+@pytest.mark.parametrize("revealed", [False, True])
+def test_matches_reveal_values_where_the_settings_do(revealed):
+    players, env = (Sees(), Sees()), EnvConfig(reveal_partner_utilities=revealed)
+    play_games(players, open_source("lewis").block(0, 0, 20), env, 0, (0,))
+    assert players[0].seen == players[1].seen == revealed
 
 
 # -- The device of a learner's weights

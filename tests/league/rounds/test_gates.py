@@ -111,6 +111,12 @@ def looks(rng: np.random.Generator, number: int, gate: Gate, scenarios: Scenario
     return passed
 
 
+def test_false_pass_rate_of_the_first_test():
+    rng, gate, scenarios = np.random.default_rng(3), Gate(timeout=100), lewis_part("train")
+    wrongly = np.mean([any(looks(rng, 1, gate, scenarios)) for _ in range(200)])
+    assert 0.005 < wrongly <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)  # half of the 5 % are spent on the first look
+
+
 @pytest.mark.slow
 def test_false_pass_rate_of_twenty_tests():
     """2,000 learners that are no better, twenty looks each: 5 % are allowed."""
@@ -122,6 +128,13 @@ def test_false_pass_rate_of_twenty_tests():
 def test_levels_of_tests_add_up():
     assert sum(level_of_test(0.95, look) for look in range(1, 100_000)) == pytest.approx(0.05, abs=1e-6)
     assert [level_of_test(0.95, look) for look in (1, 2, 3)] == pytest.approx([0.025, 0.05 / 6, 0.05 / 12])
+
+
+def test_later_tests_need_more():
+    own, theirs, before = block(np.random.default_rng(1), [0.05] * 3)
+    verdicts = [judge(Gate(), own, theirs, before, GROUPS_OF_BLOCK, rounds=1, look=look) for look in (1, 2, 30)]
+    lows = [verdict.gain.low for verdict in verdicts]
+    assert lows == sorted(lows, reverse=True) and [v.passed for v in verdicts] == [True, True, False]
 
 
 def test_regression_test_is_corrected_for_many_opponents():

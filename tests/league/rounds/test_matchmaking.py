@@ -117,11 +117,13 @@ def test_regret_by_hand():
 def test_regret_is_per_seat():
     scored, reachable = np.array([[9.0, 1.0], [5.0, 5.0]]), np.array([[5.0, 5.0], [5.0, 5.0]])
     assert weights(regret, 2, scored=scored, reachable=reachable).tolist() == pytest.approx([0.16 / 2, 0])
+    assert weights(variance, 1, variance=np.array([[4.0, 16.0]])).tolist() == pytest.approx([0.1])
 
 
 def test_unknown_opponents_have_full_regret():
     made = by("regret", 2, scored=both([7.0, np.nan]), reachable=both([8.0, np.nan]))
     assert made[1] > 0.9
+    assert weights(regret, 1, scored=both([6.0])).tolist() == pytest.approx([0.16])  # 10 may be reachable
     assert weights(variance, 2, variance=both([np.nan, 24.0])).tolist() == [0.25, 0.24]
 
 
@@ -218,3 +220,19 @@ def test_past_selves_meta_mixture_and_live():
     assert mix_branches([Branch("past_selves", 1.0)], figures, floor=0.0).chances.tolist() == [0.5, 0.5, 0, 0]
     assert mix_branches([Branch("meta_mixture", 1.0)], figures, floor=0.0).chances.tolist() == [0, 0.25, 0, 0.75]
     assert mix_branches([Branch("uniform", 1.0, "live")], figures, floor=0.0).chances.tolist() == [0, 0, 1, 0]
+
+
+def test_prospects_are_the_learners_figures_by_seat():
+    """Points of both seats by (member, opponent); the variance of each is 2/3. Member 3 has no games."""
+    scores, rng = {(0, 1): (2, 7), (1, 0): (3, 6), (2, 1): (8, 1), (2, 0): (5, 4)}, np.random.default_rng(0)
+    cells, scenarios = CrossPlay("abcd"), pack([Scenario((1, 1, 3), ((4, 3, 1), (1, 3, 2)))] * 600)
+    for pair, points in scores.items():
+        cells.add(scenarios, [pair], [facts(points + rng.integers(-1, 2, (600, 2)))])
+    figures = prospects(
+        cells.payoffs(), 0, [1, 2, 3], ("fixed", "past_self", "snapshot"), [0, 2, 4], reached=cells.best_reached()
+    )
+    assert figures.scored[0] == pytest.approx([2, 6], abs=0.4)
+    assert figures.reachable[0, 0] == pytest.approx(8, abs=1)  # member 2 gets 8 where the learner gets 2
+    assert np.isnan(figures.scored[1, 0]) and figures.scored[1, 1] == pytest.approx(4, abs=0.4)
+    assert np.isnan(figures.scored[2]).all() and np.isnan(figures.variance[1, 0])
+    assert figures.variance[0] == pytest.approx([2 / 3, 2 / 3], abs=0.1)

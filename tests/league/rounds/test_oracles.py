@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from league.ledger.ledger import Ledger
 from league.play.match import SEATING
 from league.play.values import Entrant, Member
 from league.rounds.dry_run import estimate
+from league.rounds.opponents import meetings_of, shares_of_newest
 from league.settings.read import ConfigError, parse
+from league.standings.history import history_of
 from tests.killing import killed_and_resumed, run
 
 ROUNDS = 4
@@ -111,9 +114,29 @@ def test_kills_and_workers_change_nothing(tmp_path, finished):
         assert fingerprint(tmp_path / name / "0001") == fingerprint(finished)
 
 
+def test_lost_weights_of_an_oracle_are_made_again(finished, tmp_path):
+    folder = tmp_path / "0001"
+    shutil.copytree(finished, folder)
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        blob = next(member.blob for member in ledger.members() if member.name == "oracle@1")
+    (folder / "blobs" / f"{blob}.safetensors").unlink()
+    assert run("--resume", folder).returncode == 0
+    assert fingerprint(folder) == fingerprint(finished) and (folder / "blobs" / f"{blob}.safetensors").exists()
+
+
 def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
     with pytest.raises(InputError, match="oracle@2"):
         read_member(finished, "oracle@2")
+
+
+def test_all_past_oracles_practice_with_kept_0(finished):
+    assert shares_of_newest(0.6, 3) == pytest.approx([0.6, 0.2, 0.2]) and shares_of_newest(0.6, 1) == [1.0]
+    config = parse(SETTINGS.replace("kept: 2, newest: 0.8", "kept: 0, newest: null"))
+    with Ledger(finished / "ledger.sqlite") as ledger:
+        history, states = history_of(ledger, config), ledger.states()
+    seats = {m.name: Entrant(m, states[m.name].blob if m.live else m.blob) for m in history.members}
+    meetings = {each.opponent.name: each for each in meetings_of(config, config.learners[0], history, seats)}
+    assert [meetings[f"oracle@{born}"].probability for born in (1, 2, 3)] == pytest.approx([0.125 / 3] * 3)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +147,7 @@ def test_oracle_is_no_checkpoint_and_no_exploiter(finished):
         (("oracles: [{of: main, kept: 2, newest: 0.8}, {name: mixed, of: main, every: 2, play: sampled}]", ""),
          "learners[0].matchmaking"),
         (("scenarios: lewis, split: train", "scenarios: uniform"), "env.scenarios"),
+        (("max_turns: 3", "max_turns: 3, reveal_partner_utilities: true"), "env.reveal_partner_utilities"),
         (("max_turns: 3", "max_turns: 3, disagree: rejects"), "env.disagree"),
         (("logging", "stages: [{name: a, rounds: 1, env: {scenarios: uniform}}, {name: b}]\nlogging"),
          "stages[0].env.scenarios"),

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dond_marl.occupants import Spec
+from dond_marl.occupants import Spec, parse_spec
 from dond_marl.scenarios.sources import Scenarios, lewis_space
+from dond_marl.statistics import points_of_ten
 from league.ledger.ledger import Ledger
 from league.play.values import FACTS, Entrant, LearnerState, Member, SeatOrderResult
 from league.rounds.dry_run import estimate, snapshots_at_most
@@ -121,6 +122,27 @@ def test_gated_snapshot_is_the_tested_version(ledger):
             assert snapshot.blob == ledger.states(number - 1)["main"].blob
     born = sorted(member.born for member in members.values() if member.parent == "main")
     assert all(later - earlier <= 3 for earlier, later in pairwise(born))  # the gate's time-out
+
+
+def test_gate_compares_points_by_seat_and_counts_its_tests(ledger):
+    config, tests = ledger.config(), 0
+    every = next(learner.snapshot_every for learner in config.learners if learner.name == "main")
+    for number in range(2, 8):
+        members = [member for member in ledger.members() if member.born <= number]
+        last = [member for member in members if member.parent == "main"][-1]
+        pool = ledger.scenarios(number).pool_values
+        points = {leg.seats: points_of_ten(leg.facts["scores"], pool).mean(axis=0) for leg in ledger.legs(number)}
+        for decision in ledger.decisions(number):
+            if (decision.kind, decision.subject) != ("snapshot", "main"):
+                continue
+            more = []
+            for opponent in (members[i].name for i in gate_pool(config, members)):
+                more.append(points["main", opponent][0] - points[last.name, opponent][0])
+                more.append(points[opponent, "main"][1] - points[opponent, last.name][1])
+            assert f"{np.mean(more):+.2f} points of ten" in decision.reason
+            assert f"test {number + 2 - last.born - every})" in decision.reason
+            tests += 1
+    assert tests == 2
 
 
 def test_stages_end_with_reasons(ledger):
@@ -383,6 +405,14 @@ def test_first_weights_as_snapshots():
     stored = {member.name: member.blob for member in history.members if member.role == "snapshot"}
     assert stored == {"seed@0": "0", "seed@3": "3", "seed@5": "5"}
     assert [rounds_of_practice(config, learner) for learner in config.learners] == [3, 5]
+
+
+def test_learner_whose_other_members_are_expensive_practises_with_itself():
+    config = league_of("members: [heuristic]\nlearners: [{name: x, role: league_exploiter}]")
+    for fixed, expected in (("llm(provider=hf)", "x"), ("random", "m")):
+        history = History((members_of(config)[0], Member("m", parse_spec(fixed))), 0.5)
+        (meeting,) = meetings_of(config, config.learners[0], history, seats_of(history))
+        assert (meeting.opponent.name, meeting.probability) == (expected, pytest.approx(1))
 
 
 def test_stage_time_out():

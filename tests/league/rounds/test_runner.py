@@ -13,6 +13,9 @@ import pytest
 from league.ledger.ledger import Ledger
 from league.ledger.run_directory import RunDirectory
 from league.results.progress import PlainWatcher
+from partners.network.checkpoint import network_note, save_checkpoint
+from partners.network.network import PolicyNetwork
+from partners.network.shape import NetworkShape
 from tests.killing import command, kill_at, run
 
 SETTINGS = """
@@ -157,6 +160,23 @@ def test_changed_scenarios_are_refused(tmp_path):
         ledger._db.execute("UPDATE seals SET sha256 = ? WHERE round = -1", (ledger._seal(-1),))
     done = run("--resume", tmp_path / "runs" / "0001")
     assert done.returncode == 1 and "other scenarios" in done.stderr
+
+
+def test_replaced_checkpoint_of_a_member_is_refused(tmp_path):
+    def checkpoint(seed: int) -> Path:
+        network = PolicyNetwork(NetworkShape(hidden=(8,)), seed=seed)
+        tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+        save_checkpoint(tmp_path / "member.json", tensors, network_note(network))
+        return tmp_path / "member.json"
+
+    member = f"{{kind: trembling, of: {{kind: checkpoint, path: {checkpoint(0)}}}, name: shaken}}"
+    assert run("--config", write_settings(tmp_path, 1), "--set", f"members=[heuristic, {member}]").returncode == 0
+    folder = tmp_path / "runs" / "0001"
+    checkpoint(1)
+    done = run("--resume", folder, "--trust")
+    assert done.returncode == 1 and "member shaken" in done.stderr and "Traceback" not in done.stderr, done.stderr
+    checkpoint(0)
+    assert run("--resume", folder, "--trust").returncode == 0
 
 
 def test_locked_run_is_refused(finished):

@@ -40,6 +40,7 @@ UNREADABLE = {
     "a list at the top": ("- env\n- league\n", 1),
     "invalid UTF-8": (b"env:\n  max_turns: 3\n  id: \xff\n", 3),
     "a tag that does not fit": ("league:\n  seed: !!int ten\n", 2),
+    "a tag without a value": ("league:\n  seed: !!int ''\n", 2),
     "a key twice": ("league:\n  seed: 1\n  rounds: 2\n  seed: 1\n", 4),
     "a merge key": ("env: &base {}\nleague:\n  <<: *base\n", 3),
     "no key": ("", 1),

@@ -133,6 +133,15 @@ def test_solutions_are_optimal_equilibria(first, second):
     assert np.prod(nash.values) >= np.prod(welfare.values) - 1e-6
 
 
+@pytest.mark.parametrize(("size", "seed"), [(3, 0), (4, 21), (6, 20)])
+def test_no_equilibrium_has_a_larger_product_than_nash_bargaining(size, seed):
+    rng = np.random.default_rng(seed)
+    played = MetaGame(10 * rng.random((size, size)), 10 * rng.random((size, size)))
+    slope = 1 / np.array(nash_bargaining_cce(played).values)  # of the logarithm of the product, which is concave
+    steepest = Equilibria(played).best((float(slope[0]), float(slope[1]))).values
+    assert slope @ steepest == pytest.approx(2, abs=1e-3)
+
+
 def test_game_of_zeros():
     nothing = MetaGame(np.zeros((3, 3)), np.zeros((3, 3)))
     assert nash_bargaining_cce(nothing).values == max_welfare_cce(nothing).values == (0, 0)

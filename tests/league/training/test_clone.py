@@ -60,6 +60,14 @@ def positions(data_dir):
 
 
 @pytest.mark.slow
+def test_the_same_settings_and_data_teach_the_same_bits(positions):
+    config, given = positions
+    some = given._replace(train=given.train.rows(np.arange(300)), val=given.val.rows(np.arange(100)))
+    one, other = (train_clone(config, some)[0].state_dict() for _ in (0, 1))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.slow
 def test_clone_beats_majority_baseline(positions):
     config, given = positions
     some = given._replace(train=given.train.rows(np.arange(0, given.train.size, 2)))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dond_marl.errors import InputError
 from dond_marl.occupants import seat_occupant
 from league.ledger.run_directory import RunDirectory, RunError, new_run
 from league.play.hinters import hint_queries
@@ -257,6 +258,19 @@ def test_every_checkpoint_can_sit_in_a_seat(with_past_selves):
 # -- settings --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("partner", ["equilibrium", "mixture(of=[trembling(of=equilibrium)])"])
+@pytest.mark.parametrize("override", ["env.scenarios=uniform", "env.max_turns=11"])
+def test_equilibrium_without_table_is_refused(tmp_path, partner, override):
+    with pytest.raises(InputError, match=r"got uniform|turns=11"):
+        begin(settings(tmp_path, f"env.partner={partner}", "env.split=null", override))
+
+
+def test_closing_evaluation_reveals_what_the_training_reveals(tmp_path):
+    for revealed in ("true", "false"):
+        config = settings(tmp_path, f"env.reveal_partner_utilities={revealed}")
+        assert begin(config).heldout_terms().revealed == (revealed == "true")
+
+
 def test_other_settings_on_resume_are_refused_with_the_difference(tmp_path):
     run_until(settings(tmp_path), tmp_path / "run", 2)
     before = fingerprint(tmp_path / "run")
@@ -372,6 +386,24 @@ def test_the_options_choose_algorithm_and_hints(tmp_path):
     assert re.search(r"\d+ requested, \d+ available \(100.0%\)", done.stdout)
     stored = load_config(tmp_path / "runs" / "0001" / "config.yaml", (), TrainConfig)
     assert (stored.training.algo, stored.hints.mode) == ("reinforce", "expert")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [
+            *("env.scenarios=uniform", "env.max_count=7", "env.reveal_partner_utilities=true", "hints.mode=random"),
+            "env.partner=\"mixture(of=['tough', 'nice'])\"",
+        ],
+        ["env.max_turns=1", "env.disagree=rejects", "env.partner={kind: mixture, of: zoo}"],
+    ],
+    ids=["revealed values and hints", "one turn against the zoo"],
+)
+def test_any_game_and_partner_can_be_learned(tmp_path, capsys, overrides):
+    assert train_command(write_settings(tmp_path, 80), overrides, None) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^sampled +\d", shown, flags=re.M)
+    assert ("requested" in shown) == ("hints.mode=random" in overrides)
 
 
 def test_runs_are_numbered_and_the_newest_is_resumed(tmp_path, capsys):
