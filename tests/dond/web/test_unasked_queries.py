@@ -73,7 +73,9 @@ def test_a_watched_member_called_like_a_model_queries_none(tmp_path, lookups):
     assert not lookups
 
 
-@pytest.mark.parametrize("chosen", [{"adviser": "llm"}, {"player": "llm"}], ids=str)
+@pytest.mark.parametrize(
+    "chosen", [pytest.param({"adviser": "llm"}, marks=pytest.mark.slow), {"player": "llm"}], ids=str
+)
 def test_a_chosen_model_is_queried_once_the_visitor_asks(chosen, tmp_path, lookups):
     (tmp_path / "book.jsonl").write_text(record("tough"))
     game, client = {"file": str(tmp_path / "book.jsonl"), "game": "1"}, pages(tmp_path, [])
