@@ -30,7 +30,10 @@ def from_heuristic(member: object) -> list[float]:
 @pytest.mark.slow
 def test_scale_of_points_from_the_heuristic():
     number = r"([\d.]+\d)"
-    scale = rf"gets {number}, `heuristic` itself {number}, the shipped `expert`, .*?, {number}, the best .*? {number}"
+    scale = (
+        rf"gets {number}, `heuristic` itself {number}, the shipped `expert`, .*?, {number}, "
+        rf"the exact best response {number}"
+    )
     results = [from_heuristic(name) for name in ("random", "heuristic", "expert")]
     means = [points for points, *_ in results] + [results[0][2]]
     assert means == pytest.approx(promised(scale), abs=0.05)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -74,8 +73,6 @@ def test_training_with_hints_of_a_local_model(tmp_path, model, capsys):
     assert train(tmp_path, "hints.provider=hf", f"hints.models.hf={model}") == 0
     shown = capsys.readouterr()
     assert str(model) in shown.out
-    counts = re.findall(r"(?:greedy|sampled) play: (\d+) of about (\d+) hints", shown.out)
-    assert 40 <= int(counts[-1][0]) <= 2 * int(counts[0][1])
     assert "available (100.0%)" in shown.out and "PRIVILEGED" not in shown.out and not shown.err
     with (tmp_path / "runs" / "0001" / "progress.csv").open() as file:
         assert {row["hints_available"] for row in csv.DictReader(file)} == {"1"}
