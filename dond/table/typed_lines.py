@@ -210,7 +210,14 @@ _TRAILING = re.compile(r"(?:[ ,]+(?:please|pls|thanks?|then|instead))*[\s.!?,]*$
 
 _QUOTES = str.maketrans(dict.fromkeys("`\u2018\u2019\u00b4", "'"))
 _THREE = re.compile(r"(?:(?:i (?:want|keep|take)|give me) )?(\d)[ ,/:-]+(\d)[ ,/:-]+(\d)")  # books, hats, balls
-_OR_LEAVE_IT = re.compile(r"[\s,.;:!-]*\btake it or leave it\b[\s.!]*")
+_OR_LEAVE_IT = re.compile(
+    rf"[\s,.;:!-]*\b(?:take it or leave it|(?:and )?(?:that'?s|this is) my (?:final|last|best) {_OFFER})\b[\s.!]*"
+)
+_CANNOT_REFUSE = re.compile(r"\b(?:i )?(?:can'?t|cannot|could ?n'?t) (?:say no|refuse)(?: (?:to )?(?:that|it|this))?\b")
+# Words of a no or of a farewell, in lines of which a yes was read.
+_DOUBTFUL = re.compile(
+    r"\b(?:terrible|awful|horrible|bad|poor|unfair|ridiculous|insult\w*|joke|forget|never|bye|goodbye|walk|leaving)\b"
+)
 _ASKING = re.compile(r"(?:what(?!'?s? (?:about|if))|which|why|who|when|where|do (?:you|u)|are (?:you|u))\b")
 _A_QUESTION = re.compile(r"(?:do|did|will|would|can|could|shall|should|are|is|does) (?:you|u|we|it|that|this)\b")
 _IF = re.compile(r"\b(?:if|unless|provided)\b")
@@ -251,7 +258,7 @@ _NO_OFFERS = (
         "it says what you like better, not who gets what",
     ),
     (re.compile(r"\b(?:less|fewer|lower|below)\b"), "it takes something away; say the whole split"),
-    (re.compile(r"\bgive up\b.*\bto (?:get|have)\b"), "it trades items; say the whole split"),
+    (re.compile(r"\b(?:give up|drop)\b.*\b(?:to (?:get|have)|if)\b"), "it trades items; say the whole split"),
     (
         re.compile(
             r"\b(?:no deal|no way|(?:wo|ca|do|would|could)n'?t \w+(?: that| it)?|not (?:accept|agree|ok|fair)) if\b"
@@ -260,7 +267,7 @@ _NO_OFFERS = (
     ),
     (re.compile(r"\b(?:add|throw in)\b"), "it adds to something; say the whole split"),
     (
-        re.compile(r"\b(?:worthless|useless|means? nothing|matters?)\b|\bworth (?:nothing|0|zero)\b"),
+        re.compile(r"\b(?:worthless|useless|means? nothing|matters?|interest)\b|\bworth (?:nothing|0|zero)\b"),
         "it says what items are worth, not who gets what",
     ),
     (
@@ -291,10 +298,12 @@ _REASONS = {  # by the annotator's reasons
 
 def read_sentence(text: str, view: View) -> Reading:
     """Read ``text`` as an act of the person in the game of ``view``. The act is not checked against the rules."""
-    line = text.lower().translate(_QUOTES).strip()
+    line = _CANNOT_REFUSE.sub("i accept", text.lower().translate(_QUOTES).strip())
     if not any(c.isascii() and c.isalnum() for c in line):
         return refusal(ENGLISH, unread=True)
     reading = _first_reading(line, view)
+    if reading.actions == (Action(Act.AGREE),) and _DOUBTFUL.search(line) and not claims(line).names_items:
+        return refusal("it is not clear whether that is a yes or a no; say accept, or what you want to keep")
     if reading.actions == (Action(Act.AGREE),) and (
         line.endswith("?") or _IF.search(line) or _A_QUESTION.match(_without_politeness(line))
     ):

@@ -90,6 +90,12 @@ READINGS: tuple[tuple[str, Action | tuple[Action, ...] | str], ...] = (
     ("i'm not moving, take it or leave it", INSISTED),
     ("forget it, I'm out", NO),
     ("I'll settle for just the balls", AGREE),  # their offer
+    ("I can't say no to that", AGREE),
+    ("that's a terrible deal and you know it", "it is not clear whether that is a yes or a no"),
+    ("forget it, we're done here. goodbye", "it is not clear whether that is a yes or a no"),
+    ("one ball and one hat and that's my final offer", Action(Act.INSIST, (0, 1, 1))),
+    ("the books don't interest me, what are you after?", "it says what items are worth"),
+    ("I'll drop a ball if you give me the hats", "it trades items"),
 )
 
 
