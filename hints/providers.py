@@ -122,10 +122,9 @@ def well_formed(decisions: object, size: int) -> bool:
     """Whether decisions, or hints, are those of ``size`` games: of the right shapes and kinds, and of known causes."""
     if not isinstance(decisions, Decisions | Hints):
         return False
-    act, oA, confidence, cause = (np.asarray(field) for field in decisions[:4])  # of hints: available, 0 or 1
-    shapes = act.shape == confidence.shape == cause.shape == (size,) and oA.shape == (size, 3)
-    if isinstance(decisions, Hints) and decisions.cause is not None:
-        cause = np.asarray(decisions.cause)
-        shapes = shapes and cause.shape == (size,)
+    act, oA, confidence = map(np.asarray, decisions[:3])
+    stated = (decisions.available, decisions.cause) if isinstance(decisions, Hints) else (decisions.cause,)
+    *others, cause = (np.asarray(column) for column in stated if column is not None)  # availability if none is stated
+    shapes = oA.shape == (size, 3) and all(column.shape == (size,) for column in (act, confidence, *others, cause))
     kinds = act.dtype.kind in "iu" and oA.dtype.kind in "iu" and confidence.dtype.kind in "fiu"
     return bool(shapes and kinds and np.isin(cause, list(Cause)).all())

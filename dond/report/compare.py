@@ -192,9 +192,8 @@ def _differences(arms: Sequence[Arm]) -> tuple[dict[str, tuple[Estimate, str]], 
     if any(len(seeds) == 1 for _, seeds in arms):
         note = f"An arm of one run says nothing about other seeds: training varies between seeds. {note}"
     sizes, reference = {label: len(seeds) for label, seeds in arms}, arms[0][0]
-    compared = {}
+    compared, few = {}, len(common) < FEWEST_PARTNERS
     for name, it in compare_arms(scores, reference, common, SMALLEST_EFFECT).items():
-        few = len(common) < FEWEST_PARTNERS
         difference = it.difference._replace(low=math.nan, high=math.nan) if few else it.difference
         compared[name] = (difference, _verdict(it, {sizes[reference], sizes[name]}, len(common)))
     return compared, (note,)

@@ -328,8 +328,9 @@ def _about_their_offer(reading: Reading, line: str, view: View) -> Reading:
 
 def _first_reading(line: str, view: View) -> Reading:
     plain = _without_politeness(line)
+    firm = _OR_LEAVE_IT.sub("", plain)
     for phrase, meaning in PHRASES:
-        if phrase.fullmatch(plain) or phrase.fullmatch(_OR_LEAVE_IT.sub("", plain)):
+        if phrase.fullmatch(plain) or phrase.fullmatch(firm):
             return meaning(view)
     if numbers := _THREE.fullmatch(plain):
         books, hats, balls = map(int, numbers.groups())

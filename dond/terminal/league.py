@@ -63,7 +63,7 @@ class LiveWatcher(PlainWatcher):
 
     def on_commit(self, progress: LeagueProgress, standings: list[Standing]) -> None:
         rows = max(self._console.height - LINES_AROUND - len(self._practiced), 3)
-        lines = table_lines(short_ladder(ladder_table(standings), rows), self._console.width)
+        lines = table_lines(short_ladder(ladder_table(standings[:rows]), rows), self._console.width)
         self._ladder = "\n".join(line.text for line in lines)
         self._draw(progress)
 

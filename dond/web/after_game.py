@@ -94,7 +94,7 @@ def _act_item(judged: JudgedAct) -> dict[str, object]:
     state = judged.state
     alternatives: dict[str, list[tuple[str, str]]] = {"Better": [], "As good": [], "Worse": []}
     for valued in judged.best:
-        gain = round(valued.points, 1) - round(judged.played.points, 1)
+        gain = judged.gain(valued)
         alternatives["As good" if abs(gain) < BEST else "Better" if gain > 0 else "Worse"].append(
             _describe(valued, state)
         )

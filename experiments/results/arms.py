@@ -26,6 +26,7 @@ from partners.rosters import DEV2, author_of
 
 NAMES: dict[str, str] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
 PLAIN = "pool_ppo"  # the arm that others are compared with
+DEFAULT = "league_itself_20_oracles_10"  # the default league
 LARGEST = ("arms_4m", "leagues", "ablation", "baselines", "bench")  # files: of an arm in several the first counts
 
 

@@ -21,6 +21,7 @@ from dond_marl.seats import Doubles
 from dond_marl.statistics import Estimate
 from experiments.hints import learning_curve, parse_hints
 from experiments.results.arms import (
+    DEFAULT,
     PLAIN,
     Measured,
     arms_in,
@@ -223,8 +224,7 @@ def known_new(folder: Path) -> Picture:
 
 def literature(folder: Path) -> Picture:
     """League methods of a million acts, compared with plain PPO of as many acts from the same file."""
-    default = "league_itself_20_oracles_10"
-    compared = {default: differences_in("arms_1m", folder)[default], **older_methods(folder)}
+    compared = {DEFAULT: differences_in("arms_1m", folder)[DEFAULT], **older_methods(folder)}
     rows: list[Row] = [
         (describe(name), name, [Mark(0, more.points.difference), Mark(1, more.nashconv)])
         for name, more in compared.items()
@@ -279,7 +279,7 @@ def _spot(arm: Measured) -> Spot:
 
 
 # Arms with a label besides those that none dominates, and the places of labels, in points of type.
-PLANE = {PLAIN: (7, -5), "league_itself_20_oracles_10": (7, -5), "jpsro": (-4, 9), "fcp": (-6, 0), "nfsp": (-6, 0),
+PLANE = {PLAIN: (7, -5), DEFAULT: (7, -5), "jpsro": (-4, 9), "fcp": (-6, 0), "nfsp": (-6, 0),
          "itself_100": (0, -11)}  # fmt: skip
 MANY = 20e6  # acts of the arms of 24 million
 MOST, ENLARGED = 5.2, 6.55  # the most NashConv that is drawn; the least points of the enlarged part
@@ -289,7 +289,7 @@ Curves = Mapping[str, Sequence[tuple[float, Measured]]]  # by label: a place on 
 BUDGETS = ("arms_1m", "baselines", "ablation"), ("arms_4m",), ("arms_24m", "full_budget")  # the first that has an arm
 GROWN = {  # arms with several budgets, and their names in older files
     PLAIN: "pool_ppo_whole", "league": "league_whole", "itself_25": "itself_25", "both": "both",
-    "league_itself_20_oracles_10": "league_itself_20_oracles_10",
+    DEFAULT: DEFAULT,
 }  # fmt: skip
 
 

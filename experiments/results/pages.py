@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dond_marl.occupants import read_spec
 from dond_marl.statistics import compare_arms, holm
 from experiments.results.arms import (
+    DEFAULT,
     PLAIN,
     Measured,
     arms_in,
@@ -93,20 +94,19 @@ def difference_cells(difference: Difference, seeds: int) -> dict[str, str]:
 
 def differences(folder: Path, file: str, roster: str = DEV2, *prefixes: str) -> dict[str, dict[str, str]]:
     """Texts of the arms - the reference arm of their file, by arm; with ``prefixes`` of those named so."""
-    compared, arms = differences_in(file, folder, roster), arms_in(file, folder, roster)
-    return {
-        name: difference_cells(difference, seeds_of(arms[name], arms[difference.over]))
-        for name, difference in compared.items()
-        if not prefixes or name.startswith(prefixes)
-    }
+    texts = _difference_texts(differences_in(file, folder, roster), arms_in(file, folder, roster))
+    return {name: text for name, text in texts.items() if not prefixes or name.startswith(prefixes)}
 
 
 def methods(folder: Path) -> dict[str, dict[str, str]]:
     """Texts of the league methods of the literature - plain PPO with as many acts, by arm."""
-    arms = arms_in("ablation", folder)
+    return _difference_texts(older_methods(folder), arms_in("ablation", folder))
+
+
+def _difference_texts(compared: Mapping[str, Difference], arms: Mapping[str, Measured]) -> dict[str, dict[str, str]]:
     return {
         name: difference_cells(difference, seeds_of(arms[name], arms[difference.over]))
-        for name, difference in older_methods(folder).items()
+        for name, difference in compared.items()
     }
 
 
@@ -184,7 +184,7 @@ def ceiling(folder: Path) -> dict[str, Any]:
     (mixture,) = [name for name in best if (spec := read_spec(name)) is not None and spec.kind == "mixture"]
     members = best.keys() - {mixture}
     arms = arms_in("arms_test2", folder, TEST2)
-    names = [name for name in (PLAIN, "league_itself_20_oracles_10") if name in arms]
+    names = [name for name in (PLAIN, DEFAULT) if name in arms]
     points = {
         describe(name): restrict(arms[name].arm, lambda partner: identity(partner) in members).headline().mean
         for name in names

@@ -54,10 +54,12 @@ class JudgedAct(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """The points given away, ``nan`` where unknown: a difference of tenths, in which both values are shown."""
-        if not self.best:
-            return math.nan
-        return max(round(round(self.best[0].points, 1) - round(self.played.points, 1), 1), 0.0)
+        """The points given away, ``nan`` where unknown."""
+        return max(self.gain(self.best[0]), 0.0) if self.best else math.nan
+
+    def gain(self, other: ValuedAct) -> float:
+        """The points that ``other`` would gain: a difference of tenths, in which both values are shown."""
+        return round(round(other.points, 1) - round(self.played.points, 1), 1)
 
 
 class Analysis(NamedTuple):

@@ -147,9 +147,14 @@ def pair_summary(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _adversary_sentence(played: PlayerLine, best: PlayerLine) -> str:
-    gain = sum(best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS)
+    gain = sum(_lost_by_seat(played, best))
     name = "An adversary that knows the policy" if best.name == BEST else "The best adversary that was found"
     return f"{name} gains {gain:.2f} points over its self-play, both seats added (NashConv, in these games)."
+
+
+def _lost_by_seat(played: PlayerLine, best: PlayerLine) -> list[float]:
+    """Points of the best response minus those of the member, by seat."""
+    return [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
 
 
 def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
@@ -159,7 +164,7 @@ def _loss_sentence(played: PlayerLine, best: PlayerLine) -> str:
         return "Nothing is lost to the best response in these games."
     agreed = 0.0 if math.isnan(most.points_agreed.mean) else most.points_agreed.mean
     unclosed = min(max((most.deals.mean - member.deals.mean) * agreed, 0.0), gap)
-    seats = [best.figures[seat].points.mean - played.figures[seat].points.mean for seat in SEATS]
+    seats = _lost_by_seat(played, best)
     worse = round(gap, 2) - round(unclosed, 2)  # so that the parts add up as they are shown
     return (
         f"It loses {gap:.2f} points to that response, {unclosed:.2f} in games without a deal and {worse:.2f} in worse "

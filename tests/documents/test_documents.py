@@ -143,10 +143,14 @@ def test_configs_load_and_train_on_the_train_split(path):
     assert config.env.scenarios != "lewis" or config.env.split == "train"
 
 
+EVALUATION = "dond evaluate --member expert --against heuristic --sample 20"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "names"),
     [
+        ("imports", ["import dond_marl", "heavy modules", "dond --help", EVALUATION]),
         ("partners", ["generated partners"]),
         ("engine", ["batched engine, uniform-legal", "batched engine, 95 % PROPOSE"]),
     ],
@@ -157,7 +161,7 @@ def test_benchmark_writes_its_rows(suite, names, tmp_path):
     assert done.returncode in (0, 1), done.stderr  # 1: a bar was missed, which is no test's business
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [row["what"] for row in rows] == names
-    assert all(row["ours"] > 0 for row in rows)
+    assert [row["ours"] > 0 for row in rows] == [name != "heavy modules" for name in names]
 
 
 # -- The notebooks are their sources; and every one runs from top to bottom--------------------------------------
